@@ -1,0 +1,274 @@
+package wire
+
+// Workspace names a root folder.
+type Workspace struct {
+	// URI of the folder, as in LSP. Any scheme is accepted; only file URIs are
+	// normalised (drive letter, percent-encoding, trailing slash).
+	URI string `json:"uri"`
+}
+
+// BlobRef names a stored tool output by its content.
+type BlobRef struct {
+	// SHA-256 of the bytes, lower-case hex.
+	SHA256 string `json:"sha256"`
+	// Size in bytes.
+	Size int64 `json:"size"`
+	// Media type, "text/plain" where the client gave none.
+	MIME string `json:"mime"`
+}
+
+// ToolCall is one call of a tool by the model.
+type ToolCall struct {
+	// The provider's id of the call; results refer to it.
+	ID string `json:"id"`
+	// Name of the tool.
+	Name string `json:"name"`
+	// Arguments as JSON; any value.
+	Input any `json:"input,omitempty"`
+}
+
+// ToolResult is the output of a tool call. Give content, or the blob of an
+// earlier tool/record.
+type ToolResult struct {
+	// The id of the call that this answers.
+	CallID string `json:"callId"`
+	// Name of the tool; taken from the call when absent.
+	Tool string `json:"tool,omitempty"`
+	// The whole output as text.
+	Content string `json:"content,omitempty"`
+	// The output recorded before, instead of content.
+	Blob *BlobRef `json:"blob,omitempty"`
+	// Media type of content.
+	MIME string `json:"mime,omitempty"`
+	// Whether the tool failed.
+	IsError bool `json:"isError,omitempty"`
+}
+
+// CompressedToolResult is what stands in context for a tool output.
+type CompressedToolResult struct {
+	// Name of the tool.
+	Tool string `json:"tool"`
+	// Findings in at most 60 tokens; never raw log lines.
+	Summary string `json:"summary"`
+	// Identifiers found in the output.
+	Entities []string `json:"entities"`
+	// Paths found in the output.
+	KeyFiles []string `json:"keyFiles"`
+	// Error messages with numbers and paths normalised.
+	ErrorPatterns []string `json:"errorPatterns"`
+	// References such as "main.go:42".
+	Pointers []string `json:"pointers"`
+	// Where the whole output is.
+	Blob BlobRef `json:"blob"`
+}
+
+// Turn is one message of a conversation to be recorded.
+type Turn struct {
+	// "user", "assistant" or "tool".
+	Role string `json:"role"`
+	// For user and tool turns: "user_query", "tool_response" or
+	// "user_feedback". Derived from role when absent.
+	Kind string `json:"kind,omitempty"`
+	// Text of the message.
+	Text string `json:"text,omitempty"`
+	// Tool calls of an assistant turn.
+	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
+	// Tool results of a tool turn.
+	ToolResults []ToolResult `json:"toolResults,omitempty"`
+	// When the message was made, RFC 3339. A claim: order is by sequence.
+	Time string `json:"time,omitempty"`
+}
+
+// RecordedTurn is a turn as it is stored.
+type RecordedTurn struct {
+	// Number in the conversation, from 1, never reused.
+	Number int `json:"number"`
+	// As in Turn.
+	Role string `json:"role"`
+	// As in Turn.
+	Kind string `json:"kind,omitempty"`
+	// As in Turn.
+	Text string `json:"text"`
+	// As in Turn.
+	ToolCalls []ToolCall `json:"toolCalls"`
+	// Tool results, compressed.
+	ToolResults []RecordedToolResult `json:"toolResults"`
+	// As in Turn.
+	Time string `json:"time,omitempty"`
+}
+
+// RecordedToolResult is a tool result as it is stored.
+type RecordedToolResult struct {
+	// The id of the call that this answers.
+	CallID string `json:"callId"`
+	// Whether the tool failed.
+	IsError bool `json:"isError,omitempty"`
+	// The compressed form with the reference to the whole.
+	Compressed CompressedToolResult `json:"compressed"`
+}
+
+// CodeChange is one change to files.
+type CodeChange struct {
+	// Paths as the conversation names them.
+	Files []string `json:"files"`
+	// "create", "modify", "delete" or "refactor".
+	ChangeType string `json:"changeType"`
+	// What changed.
+	Summary string `json:"summary"`
+	// "low", "medium" or "high".
+	Impact string `json:"impact,omitempty"`
+	// Ids of conversations that this belongs to.
+	RelatedConversations []string `json:"relatedConversations,omitempty"`
+}
+
+// Header is a conversation in one line, at most 40 tokens when rendered.
+type Header struct {
+	// Id of the conversation.
+	ID string `json:"id"`
+	// When it began, RFC 3339, as the client claimed.
+	Timestamp string `json:"timestamp"`
+	// What it is about.
+	Topic string `json:"topic"`
+	// Files, functions and concepts it speaks of.
+	KeyEntities []string `json:"keyEntities"`
+	// "ongoing", "completed" or "error".
+	Outcome string `json:"outcome"`
+	// Tokens of the full text.
+	TokenCount int `json:"tokenCount"`
+	// At most 12 tokens.
+	Summary string `json:"summary"`
+	// "housekeeping" when the model said it, "rule" when it was extracted.
+	Source string `json:"source"`
+}
+
+// Summary is a conversation in at most 120 tokens.
+type Summary struct {
+	// What happened.
+	Content string `json:"content"`
+	// Decisions taken.
+	KeyDecisions []string `json:"keyDecisions"`
+	// Files changed.
+	CodeChanges []CodeChange `json:"codeChanges"`
+	// What is still open.
+	OpenQuestions []string `json:"openQuestions"`
+	// Whether the full text can be asked for.
+	Retrievable bool `json:"retrievable"`
+	// "housekeeping" or "rule".
+	Source string `json:"source"`
+}
+
+// ActiveEntities are the things work is about at the moment.
+type ActiveEntities struct {
+	// Paths.
+	Files []string `json:"files"`
+	// Functions, methods and types.
+	Functions []string `json:"functions"`
+	// Everything else worth a name.
+	Concepts []string `json:"concepts"`
+}
+
+// CurrentContext is layer 0, the story so far in at most 300 tokens.
+type CurrentContext struct {
+	// The story so far.
+	OverallNarrative string `json:"overallNarrative"`
+	// What is being worked on now.
+	CurrentObjective string `json:"currentObjective"`
+	// Milestones reached.
+	KeyAchievements []string `json:"keyAchievements"`
+	// What is relevant now.
+	ActiveEntities ActiveEntities `json:"activeEntities"`
+	// Where in the journey we are.
+	ContextualState string `json:"contextualState"`
+	// What is likely to come.
+	NextSteps []string `json:"nextSteps"`
+	// RFC 3339 time of the newest event it speaks of.
+	LastUpdated string `json:"lastUpdated,omitempty"`
+	// "housekeeping" or "rule"; ignored in params.
+	Source string `json:"source,omitempty"`
+}
+
+// Housekeeping is what a model says of its own turn.
+type Housekeeping struct {
+	// The model's account of its answer.
+	LLM HousekeepingLLM `json:"llm"`
+	// The model's understanding of the user.
+	User HousekeepingUser `json:"user"`
+}
+
+// HousekeepingLLM is the model's account of its answer.
+type HousekeepingLLM struct {
+	// Topic, outcome and one-line summary for the conversation's header.
+	ResponseHeader *ResponseHeader `json:"responseHeader,omitempty"`
+	// The conversation's summary.
+	ContextSummary string `json:"contextSummary,omitempty"`
+	// Decisions taken in this turn.
+	KeyDecisions []string `json:"keyDecisions,omitempty"`
+	// Changes made in this turn.
+	CodeChanges []CodeChange `json:"codeChanges,omitempty"`
+	// What is still open.
+	OpenQuestions []string `json:"openQuestions,omitempty"`
+	// The new layer 0; absent fields keep their value.
+	CurrentContext *CurrentContext `json:"currentContext,omitempty"`
+}
+
+// ResponseHeader is the model's proposal for a conversation's header.
+type ResponseHeader struct {
+	// What the conversation is about.
+	Topic string `json:"topic,omitempty"`
+	// One line; trimmed to 12 tokens.
+	Summary string `json:"summary,omitempty"`
+	// Files, functions and concepts.
+	KeyEntities []string `json:"keyEntities,omitempty"`
+	// "ongoing", "completed" or "error".
+	Outcome string `json:"outcome,omitempty"`
+}
+
+// HousekeepingUser is the model's understanding of the user.
+type HousekeepingUser struct {
+	// The user's query in one line.
+	QueryHeader string `json:"queryHeader,omitempty"`
+	// What the user wants.
+	UnderstoodIntent string `json:"understoodIntent,omitempty"`
+	// Ids of conversations that were of use.
+	ContextUsed []string `json:"contextUsed,omitempty"`
+	// "positive", "negative" or "neutral".
+	Satisfaction string `json:"satisfaction,omitempty"`
+	// What the user corrected.
+	Corrections []string `json:"corrections,omitempty"`
+}
+
+// RetrieveConversations asks for conversations.
+type RetrieveConversations struct {
+	// Ids; with priority "relevant" or "recent" they may be absent.
+	ConversationIDs []string `json:"conversationIds,omitempty"`
+	// "header", "summary", "full" or "mixed" (the most that fits).
+	Format string `json:"format,omitempty"`
+	// "specific" (the ids given), "recent" or "relevant" (to query).
+	Priority string `json:"priority,omitempty"`
+	// What it should be relevant to; the last user query when absent.
+	Query string `json:"query,omitempty"`
+	// Most conversations to return for "recent" and "relevant"; 3 when absent.
+	Limit int `json:"limit,omitempty"`
+}
+
+// ContextRequests is what a model asks for.
+type ContextRequests struct {
+	// Conversations to show.
+	RetrieveConversations []RetrieveConversations `json:"retrieveConversations,omitempty"`
+	// Topics to be summed up from the conversations that speak of them.
+	SummarizeTopics []string `json:"summarizeTopics,omitempty"`
+	// Ids of conversations that may leave layers 1 and 3.
+	ArchiveConversations []string `json:"archiveConversations,omitempty"`
+}
+
+// ScoreParts are the parts of a relevance score; they add up to it.
+type ScoreParts struct {
+	// BM25 of the words, scaled by the best hit.
+	Lexical float64 `json:"lexical"`
+	// How near in time.
+	Temporal float64 `json:"temporal"`
+	// Share of the query's files and functions.
+	Entities float64 `json:"entities"`
+	// Whether it met the same error.
+	Errors float64 `json:"errors"`
+}

@@ -1,0 +1,10 @@
+// Package wire is Hexapla's protocol as Go types: the parameters and results
+// of every method, the error kinds, and the table that names them all.
+//
+// It is the single source of protocol.md's tables, the JSON Schema and the
+// TypeScript and Lua types; rpc/wire/gen writes those. Field comments are the
+// text of the specification.
+//
+// It knows nothing of connections and nothing of the domain; the meeting of
+// wire and domain is rpc/convert.go alone.
+package wire

@@ -1,0 +1,127 @@
+package wire
+
+import "reflect"
+
+// ProtocolVersion is the version negotiated under experimental.hexapla. It
+// rises only when a client written for the version before would break.
+const ProtocolVersion = 0
+
+// Direction says who sends a message.
+type Direction string
+
+// Directions of a message.
+const (
+	ClientToServer Direction = "clientToServer"
+	ServerToClient Direction = "serverToClient"
+)
+
+// Class says how a message is ordered against others.
+type Class string
+
+// Classes of messages.
+const (
+	// ClassWrite messages take effect in the order in which they were sent.
+	// The reply means that the write is on disk.
+	ClassWrite Class = "write"
+	// ClassRead messages run side by side and can be cancelled. They see every
+	// write that was sent before them.
+	ClassRead Class = "read"
+	// ClassEvent messages are notifications. They are never answered.
+	ClassEvent Class = "event"
+)
+
+// Method is one row of the table: everything that dispatch, documents and
+// generated types need to know of a message.
+type Method struct {
+	Name      string
+	Direction Direction
+	Class     Class
+	Doc       string       // one sentence
+	Params    reflect.Type // a struct type of this package
+	Result    reflect.Type // a struct type of this package; nil for an event
+	Errors    []Kind       // beside those that any request may meet
+	Since     string       // version of the server that brought it
+}
+
+// Names of all methods. The noun comes first, as in LSP.
+const (
+	MethodSessionOpen        = "hexapla/session/open"
+	MethodSessionList        = "hexapla/session/list"
+	MethodSessionClose       = "hexapla/session/close"
+	MethodConversationRecord = "hexapla/conversation/record"
+	MethodConversationGet    = "hexapla/conversation/get"
+	MethodToolRecord         = "hexapla/tool/record"
+	MethodBlobRead           = "hexapla/blob/read"
+	MethodResponseIngest     = "hexapla/response/ingest"
+	MethodHousekeepingApply  = "hexapla/housekeeping/apply"
+	MethodContextRequest     = "hexapla/context/request"
+	MethodSearchQuery        = "hexapla/search/query"
+	MethodReferenceLookup    = "hexapla/reference/lookup"
+	MethodPackBuild          = "hexapla/pack/build"
+	MethodPackReplay         = "hexapla/pack/replay"
+	MethodAuditQuery         = "hexapla/audit/query"
+	MethodInstructionsGet    = "hexapla/instructions/get"
+	MethodMetricsGet         = "hexapla/metrics/get"
+	EventPacked              = "hexapla/event/packed"
+	EventRecorded            = "hexapla/event/recorded"
+)
+
+// Methods returns the table in the order of protocol.md. The caller owns the
+// slice.
+func Methods() []Method {
+	return []Method{
+		request[SessionOpenParams, SessionOpenResult](MethodSessionOpen, ClassWrite,
+			"Opens a session in a workspace, or resumes it by its id; the store is created at the first use.",
+			KindOpIDReused, KindLocked, KindSchemaTooNew, KindCorrupt, KindStorageFull),
+		request[SessionListParams, SessionListResult](MethodSessionList, ClassRead,
+			"Lists the sessions of a workspace, newest first.", KindNotFound, KindLocked),
+		request[SessionCloseParams, SessionCloseResult](MethodSessionClose, ClassWrite,
+			"Closes a session; a conversation in progress is completed.", KindNotFound, KindOpIDReused),
+		request[ConversationRecordParams, ConversationRecordResult](MethodConversationRecord, ClassWrite,
+			"Records turns of a conversation: a whole exchange at once, or turn by turn until done.",
+			KindNotFound, KindOpIDReused, KindTooLarge, KindConversationDone, KindStorageFull),
+		request[ConversationGetParams, ConversationGetResult](MethodConversationGet, ClassRead,
+			"Reads one conversation as header, summary, full text, or the most that fits.", KindNotFound, KindStateChanged),
+		request[ToolRecordParams, ToolRecordResult](MethodToolRecord, ClassWrite,
+			"Stores a tool output by its content and returns its compressed form.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull),
+		request[BlobReadParams, BlobReadResult](MethodBlobRead, ClassRead,
+			"Reads a stored tool output, whole or in part.", KindNotFound, KindBlobDamaged),
+		request[ResponseIngestParams, ResponseIngestResult](MethodResponseIngest, ClassWrite,
+			"Takes a model's answer apart, records it, applies its housekeeping and queues its context requests.",
+			KindNotFound, KindOpIDReused, KindTooLarge, KindConversationDone, KindStorageFull),
+		request[HousekeepingApplyParams, HousekeepingApplyResult](MethodHousekeepingApply, ClassWrite,
+			"Applies what the model says of a conversation: header, summary and current context.", KindNotFound, KindOpIDReused),
+		request[ContextRequestParams, ContextRequestResult](MethodContextRequest, ClassWrite,
+			"Answers the model's context requests; what was served is part of the next pack.", KindNotFound, KindOpIDReused),
+		request[SearchQueryParams, SearchQueryResult](MethodSearchQuery, ClassRead,
+			"Finds conversations and tool outputs by relevance; the parts of each score are shown.", KindNotFound, KindQueryTooComplex, KindStateChanged),
+		request[ReferenceLookupParams, ReferenceLookupResult](MethodReferenceLookup, ClassRead,
+			"Finds where a file, function, concept or error was spoken of.", KindNotFound, KindStateChanged),
+		request[PackBuildParams, PackBuildResult](MethodPackBuild, ClassRead,
+			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall),
+		request[PackReplayParams, PackReplayResult](MethodPackReplay, ClassRead,
+			"Builds a past pack again from the store and compares checksums.", KindNotFound),
+		request[AuditQueryParams, AuditQueryResult](MethodAuditQuery, ClassRead,
+			"Lists what packs were built, with what in them, what was dropped and why.", KindNotFound, KindStateChanged),
+		request[InstructionsGetParams, InstructionsGetResult](MethodInstructionsGet, ClassRead,
+			"Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context."),
+		request[MetricsGetParams, MetricsGetResult](MethodMetricsGet, ClassRead,
+			"Returns counts, sizes and latencies of a workspace and of this process.", KindNotFound),
+		event[PackedParams](EventPacked, "A pack was built."),
+		event[RecordedParams](EventRecorded, "A write was committed."),
+	}
+}
+
+func request[P, R any](name string, class Class, doc string, errors ...Kind) Method {
+	return Method{
+		Name: name, Direction: ClientToServer, Class: class, Doc: doc,
+		Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](), Errors: errors, Since: "0.1.0",
+	}
+}
+
+func event[P any](name, doc string) Method {
+	return Method{
+		Name: name, Direction: ServerToClient, Class: ClassEvent, Doc: doc,
+		Params: reflect.TypeFor[P](), Since: "0.1.0",
+	}
+}

@@ -1,0 +1,609 @@
+package wire
+
+// SessionOpenParams names the workspace and says who is speaking.
+type SessionOpenParams struct {
+	// The root folder.
+	Workspace Workspace `json:"workspace"`
+	// Id of the session to open or resume; chosen by the server when absent.
+	Session string `json:"session,omitempty"`
+	// Name of the agent, such as "main" or "reviewer".
+	Agent string `json:"agent,omitempty"`
+	// Model that will be called; chooses the tokenizer.
+	Model string `json:"model,omitempty"`
+	// A title for people.
+	Title string `json:"title,omitempty"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// SessionOpenResult describes the open session.
+type SessionOpenResult struct {
+	// Id of the session; all other calls take it.
+	Session string `json:"session"`
+	// Id of the workspace, derived from its URI.
+	Workspace string `json:"workspace"`
+	// Whether the session existed before.
+	Resumed bool `json:"resumed"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+	// Conversations in the workspace.
+	Conversations int `json:"conversations"`
+	// Id of the session's conversation in progress, if any.
+	Ongoing string `json:"ongoing,omitempty"`
+}
+
+// SessionListParams names a workspace by URI or by an open session.
+type SessionListParams struct {
+	// The root folder.
+	Workspace *Workspace `json:"workspace,omitempty"`
+	// An open session of the workspace.
+	Session string `json:"session,omitempty"`
+}
+
+// SessionInfo is one session in a list.
+type SessionInfo struct {
+	// Id of the session.
+	Session string `json:"session"`
+	// As given at open.
+	Agent string `json:"agent,omitempty"`
+	// As given at open.
+	Title string `json:"title,omitempty"`
+	// As given at open.
+	Model string `json:"model,omitempty"`
+	// Sequence at which it was opened first.
+	Opened int64 `json:"opened"`
+	// Whether it was closed.
+	Closed bool `json:"closed"`
+	// Conversations recorded in it.
+	Conversations int `json:"conversations"`
+}
+
+// SessionListResult is the list, newest first.
+type SessionListResult struct {
+	// The sessions.
+	Sessions []SessionInfo `json:"sessions"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
+// SessionCloseParams names the session to close.
+type SessionCloseParams struct {
+	// The session.
+	Session string `json:"session"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// SessionCloseResult confirms the close.
+type SessionCloseResult struct {
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+	// Id of the conversation that this completed, if any.
+	Completed string `json:"completed,omitempty"`
+}
+
+// ConversationRecordParams carries turns.
+type ConversationRecordParams struct {
+	// The session.
+	Session string `json:"session"`
+	// The conversation to go on with. When absent, turns that begin with a
+	// user_query open the next conversation (completing the one in progress),
+	// and other turns go to the one in progress.
+	Conversation string `json:"conversation,omitempty"`
+	// At least one turn, or done.
+	Turns []Turn `json:"turns,omitempty"`
+	// Whether this completes the conversation.
+	Done bool `json:"done,omitempty"`
+	// With done: "completed" or "error"; "completed" when absent.
+	Outcome string `json:"outcome,omitempty"`
+	// What the model said of the exchange.
+	Housekeeping *Housekeeping `json:"housekeeping,omitempty"`
+	// Idempotency key: the same key and content give the same reply.
+	Key string `json:"key,omitempty"`
+}
+
+// ConversationRecordResult is the receipt: the turns are on disk.
+type ConversationRecordResult struct {
+	// Id of the conversation.
+	Conversation string `json:"conversation"`
+	// Numbers given to the turns, in order.
+	TurnNumbers []int `json:"turnNumbers"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+	// Whether this opened the conversation.
+	Opened bool `json:"opened"`
+	// Whether the conversation is completed.
+	Done bool `json:"done"`
+	// Id of the conversation that this completed by opening the next, if any.
+	Completed string `json:"completed,omitempty"`
+	// Compressed form of each tool result, in order.
+	ToolResults []CompressedToolResult `json:"toolResults"`
+	// Things the client should know, such as "text_normalised".
+	Warnings []string `json:"warnings"`
+}
+
+// ConversationGetParams names a conversation and a detail.
+type ConversationGetParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// The conversation.
+	Conversation string `json:"conversation"`
+	// "header", "summary", "full" or "mixed"; "full" when absent.
+	Detail string `json:"detail,omitempty"`
+	// Most tokens of text to return; no limit when absent.
+	MaxTokens int `json:"maxTokens,omitempty"`
+	// Read as of this sequence number; the newest when absent.
+	AsOf int64 `json:"asOf,omitempty"`
+	// Where to go on, from an earlier result.
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// ConversationGetResult is the conversation in the detail asked for.
+type ConversationGetResult struct {
+	// The conversation.
+	Conversation string `json:"conversation"`
+	// The detail that text is in.
+	Detail string `json:"detail"`
+	// The conversation as it stands in a pack.
+	Text string `json:"text"`
+	// Tokens of text.
+	Tokens int `json:"tokens"`
+	// Always given.
+	Header Header `json:"header"`
+	// Given for summary and full.
+	Summary *Summary `json:"summary,omitempty"`
+	// Given for full: the turns that text covers.
+	Turns []RecordedTurn `json:"turns"`
+	// Where to go on, when maxTokens cut the text.
+	Cursor string `json:"cursor,omitempty"`
+	// The sequence number that was read.
+	Sequence int64 `json:"sequence"`
+}
+
+// ToolRecordParams carries a tool output.
+type ToolRecordParams struct {
+	// The session.
+	Session string `json:"session"`
+	// Name of the tool.
+	Tool string `json:"tool"`
+	// Arguments of the call as JSON; helps to compress the output.
+	Input any `json:"input,omitempty"`
+	// The whole output as text.
+	Content string `json:"content"`
+	// Media type; "text/plain" when absent.
+	MIME string `json:"mime,omitempty"`
+	// Whether the tool failed.
+	IsError bool `json:"isError,omitempty"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// ToolRecordResult is the receipt: the output is on disk.
+type ToolRecordResult struct {
+	// The compressed form with the reference to the whole.
+	Compressed CompressedToolResult `json:"compressed"`
+	// Whether the same bytes were stored before.
+	Duplicate bool `json:"duplicate"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+	// Things the client should know, such as "text_normalised".
+	Warnings []string `json:"warnings"`
+}
+
+// BlobReadParams names stored bytes.
+type BlobReadParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// The blob.
+	SHA256 string `json:"sha256"`
+	// First byte to return.
+	Offset int64 `json:"offset,omitempty"`
+	// Most bytes to return; 1 MiB when absent, 16 MiB at most.
+	Length int64 `json:"length,omitempty"`
+}
+
+// BlobReadResult is the bytes as text.
+type BlobReadResult struct {
+	// The blob.
+	Blob BlobRef `json:"blob"`
+	// The bytes; cut at a character's border.
+	Text string `json:"text"`
+	// First byte of text.
+	Offset int64 `json:"offset"`
+	// Where to go on; absent at the end.
+	NextOffset int64 `json:"nextOffset,omitempty"`
+}
+
+// ToolUse is a tool call in a structured response.
+type ToolUse = ToolCall
+
+// StructuredResponse is a model's answer that the client already took apart.
+type StructuredResponse struct {
+	// What the user sees.
+	Content string `json:"content,omitempty"`
+	// Tool calls.
+	ToolUses []ToolCall `json:"toolUses,omitempty"`
+	// What the model says of its turn.
+	Housekeeping *Housekeeping `json:"housekeeping,omitempty"`
+	// What the model asks for.
+	ContextRequests *ContextRequests `json:"contextRequests,omitempty"`
+}
+
+// ResponseIngestParams carries a model's answer, raw or taken apart.
+type ResponseIngestParams struct {
+	// The session.
+	Session string `json:"session"`
+	// The conversation; the one in progress when absent.
+	Conversation string `json:"conversation,omitempty"`
+	// The raw text of the answer; blocks of housekeeping and context requests
+	// are found in it.
+	Text string `json:"text,omitempty"`
+	// The answer taken apart, instead of text.
+	Response *StructuredResponse `json:"response,omitempty"`
+	// Whether this completes the conversation.
+	Done bool `json:"done,omitempty"`
+	// When the answer was made, RFC 3339.
+	Time string `json:"time,omitempty"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// Problem is a part of an answer that could not be used.
+type Problem struct {
+	// Which part: "housekeeping", "contextRequests" or "toolUses".
+	Part string `json:"part"`
+	// What is wrong with it.
+	Message string `json:"message"`
+}
+
+// ResponseIngestResult is the answer in its four parts.
+type ResponseIngestResult struct {
+	// What the user sees, without the blocks.
+	Content string `json:"content"`
+	// Tool calls.
+	ToolUses []ToolCall `json:"toolUses"`
+	// Whether housekeeping was found and applied.
+	HousekeepingApplied bool `json:"housekeepingApplied"`
+	// The answer to the context requests, if any were made.
+	Context *ContextAnswer `json:"context,omitempty"`
+	// Parts that could not be used.
+	Problems []Problem `json:"problems"`
+	// The conversation.
+	Conversation string `json:"conversation"`
+	// Number given to the assistant's turn.
+	TurnNumber int `json:"turnNumber"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
+// HousekeepingApplyParams carries housekeeping.
+type HousekeepingApplyParams struct {
+	// The session.
+	Session string `json:"session"`
+	// The conversation it speaks of; the newest of the session when absent.
+	Conversation string `json:"conversation,omitempty"`
+	// What the model says.
+	Housekeeping Housekeeping `json:"housekeeping"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// HousekeepingApplyResult shows what came of it.
+type HousekeepingApplyResult struct {
+	// The conversation.
+	Conversation string `json:"conversation"`
+	// The conversation's header now.
+	Header Header `json:"header"`
+	// The conversation's summary now.
+	Summary Summary `json:"summary"`
+	// Layer 0 now.
+	CurrentContext CurrentContext `json:"currentContext"`
+	// Fields that were over their cap and were trimmed.
+	Trimmed []string `json:"trimmed"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
+// ContextRequestParams carries context requests.
+type ContextRequestParams struct {
+	// The session.
+	Session string `json:"session"`
+	// What is asked for.
+	Requests ContextRequests `json:"requests"`
+	// Most tokens of all items together; 4,000 when absent.
+	MaxTokens int `json:"maxTokens,omitempty"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// ContextItem is one conversation that was served.
+type ContextItem struct {
+	// The conversation.
+	Conversation string `json:"conversation"`
+	// The detail that text is in.
+	Detail string `json:"detail"`
+	// The text.
+	Text string `json:"text"`
+	// Tokens of text.
+	Tokens int `json:"tokens"`
+}
+
+// Deferred is a request that was not served now.
+type Deferred struct {
+	// The conversation.
+	Conversation string `json:"conversation"`
+	// The detail asked for.
+	Detail string `json:"detail"`
+	// "quota", "budget", "not_found" or "limit".
+	Reason string `json:"reason"`
+}
+
+// TopicSummary sums up what is known of a topic.
+type TopicSummary struct {
+	// The topic as asked.
+	Topic string `json:"topic"`
+	// At most 120 tokens.
+	Summary string `json:"summary"`
+	// Where it comes from, best first.
+	Conversations []string `json:"conversations"`
+}
+
+// ContextAnswer answers context requests.
+type ContextAnswer struct {
+	// What was served, in the order asked.
+	Items []ContextItem `json:"items"`
+	// What was not, and why.
+	Deferred []Deferred `json:"deferred"`
+	// Answers to summarizeTopics.
+	Topics []TopicSummary `json:"topics"`
+	// Conversations that left layers 1 and 3.
+	Archived []string `json:"archived"`
+}
+
+// ContextRequestResult answers context requests.
+type ContextRequestResult struct {
+	ContextAnswer
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
+// SearchQueryParams is a search.
+type SearchQueryParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// Words, paths, identifiers or an error message; at most 8 KiB.
+	Query string `json:"query"`
+	// What to find: "conversation" (each at most once, the default),
+	// "turn" or "output" (tool outputs).
+	Kind string `json:"kind,omitempty"`
+	// Most hits to return; 10 when absent, 100 at most.
+	Limit int `json:"limit,omitempty"`
+	// Where to go on, from an earlier result.
+	Cursor string `json:"cursor,omitempty"`
+	// Search as of this sequence number; the newest when absent.
+	AsOf int64 `json:"asOf,omitempty"`
+}
+
+// SearchHit is one hit.
+type SearchHit struct {
+	// The conversation.
+	Conversation string `json:"conversation"`
+	// The turn that fits best.
+	Turn int `json:"turn,omitempty"`
+	// For tool outputs: where the whole output is.
+	Blob *BlobRef `json:"blob,omitempty"`
+	// Higher is better; rounded to six places.
+	Score float64 `json:"score"`
+	// What the score is made of.
+	Parts ScoreParts `json:"parts"`
+	// The place that fits best, at most 60 tokens.
+	Snippet string `json:"snippet"`
+	// The conversation's header.
+	Header Header `json:"header"`
+}
+
+// SearchQueryResult is the hits, best first.
+type SearchQueryResult struct {
+	// The hits; ties by sequence, newest first, then id.
+	Hits []SearchHit `json:"hits"`
+	// Where to go on.
+	Cursor string `json:"cursor,omitempty"`
+	// The sequence number that was read.
+	Sequence int64 `json:"sequence"`
+	// True while the index is being rebuilt: hits come from a bounded scan of
+	// the store.
+	Degraded bool `json:"degraded"`
+}
+
+// ReferenceLookupParams asks the reference index.
+type ReferenceLookupParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// "file", "function", "concept" or "error"; all when absent.
+	Kind string `json:"kind,omitempty"`
+	// The name, or its beginning with prefix. A file is also found by the last
+	// parts of its path.
+	Name string `json:"name"`
+	// Whether name is the beginning of what is looked for.
+	Prefix bool `json:"prefix,omitempty"`
+	// Most entries to return; 20 when absent, 200 at most.
+	Limit int `json:"limit,omitempty"`
+}
+
+// ReferenceMention is one place where an entity is spoken of.
+type ReferenceMention struct {
+	// The conversation.
+	Conversation string `json:"conversation"`
+	// The turn.
+	Turn int `json:"turn"`
+	// The tool output, if it is in one.
+	Blob *BlobRef `json:"blob,omitempty"`
+	// Sequence number of the record.
+	Sequence int64 `json:"sequence"`
+}
+
+// ReferenceEntry is an entity and where it is spoken of.
+type ReferenceEntry struct {
+	// "file", "function", "concept" or "error".
+	Kind string `json:"kind"`
+	// The name.
+	Name string `json:"name"`
+	// Newest first, at most 50.
+	Mentions []ReferenceMention `json:"mentions"`
+	// All mentions, also those not listed.
+	Total int `json:"total"`
+}
+
+// ReferenceLookupResult is the entries.
+type ReferenceLookupResult struct {
+	// By kind, then name.
+	Entries []ReferenceEntry `json:"entries"`
+	// The sequence number that was read.
+	Sequence int64 `json:"sequence"`
+}
+
+// AuditQueryParams filters the audit log.
+type AuditQueryParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// Only packs of the session, not of the whole workspace.
+	OnlySession bool `json:"onlySession,omitempty"`
+	// Only the pack with this checksum.
+	Checksum string `json:"checksum,omitempty"`
+	// Most entries to return; 20 when absent, 200 at most.
+	Limit int `json:"limit,omitempty"`
+	// Where to go on, from an earlier result.
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// AuditEntry is one pack that was built.
+type AuditEntry struct {
+	// Number of the entry.
+	Entry int64 `json:"entry"`
+	// The session.
+	Session string `json:"session"`
+	// Checksum of the pack.
+	Checksum string `json:"checksum"`
+	// The sequence number it was built at.
+	Sequence int64 `json:"sequence"`
+	// When, RFC 3339.
+	Time string `json:"time"`
+	// Tokens by section.
+	Sections []SectionTokens `json:"sections"`
+	// All tokens.
+	Tokens int `json:"tokens"`
+	// What was left out or reduced, and why.
+	Dropped []Dropped `json:"dropped"`
+	// Digest of the settings that were in force.
+	Settings string `json:"settings"`
+}
+
+// SectionTokens is the tokens of a section.
+type SectionTokens struct {
+	// Name of the section.
+	Name string `json:"name"`
+	// Tokens.
+	Tokens int `json:"tokens"`
+}
+
+// AuditQueryResult is the entries, newest first.
+type AuditQueryResult struct {
+	// The entries.
+	Entries []AuditEntry `json:"entries"`
+	// Where to go on.
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// InstructionsGetParams chooses a provider's form.
+type InstructionsGetParams struct {
+	// "text", "anthropic", "openai" or "gemini"; "text" when absent.
+	Format string `json:"format,omitempty"`
+	// Model whose tokenizer counts; the default when absent.
+	Model string `json:"model,omitempty"`
+}
+
+// InstructionsGetResult is what to put into the system prompt.
+type InstructionsGetResult struct {
+	// Text for the system prompt.
+	Text string `json:"text"`
+	// Tokens of text.
+	Tokens int `json:"tokens"`
+	// Tool definitions in the provider's form; empty for "text".
+	Tools []any `json:"tools"`
+}
+
+// MetricsGetParams names a workspace by an open session.
+type MetricsGetParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+}
+
+// Latency is a distribution over the requests of this process.
+type Latency struct {
+	// The method.
+	Method string `json:"method"`
+	// How many.
+	Count int64 `json:"count"`
+	// Median in milliseconds.
+	P50Ms float64 `json:"p50Ms"`
+	// 95th percentile in milliseconds.
+	P95Ms float64 `json:"p95Ms"`
+	// 99th percentile in milliseconds.
+	P99Ms float64 `json:"p99Ms"`
+}
+
+// MetricsGetResult is counts and sizes.
+type MetricsGetResult struct {
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+	// Conversations in the workspace.
+	Conversations int `json:"conversations"`
+	// Turns in the workspace.
+	Turns int `json:"turns"`
+	// Tokens of all turns in full.
+	FullTokens int64 `json:"fullTokens"`
+	// Distinct tool outputs.
+	Blobs int `json:"blobs"`
+	// Bytes of distinct tool outputs.
+	BlobBytes int64 `json:"blobBytes"`
+	// Packs built since the process started.
+	Packs int64 `json:"packs"`
+	// Tokens of those packs.
+	PackTokens int64 `json:"packTokens"`
+	// Packs over their budget; always 0.
+	BudgetViolations int64 `json:"budgetViolations"`
+	// Sequence number up to which the search index has come.
+	Indexed int64 `json:"indexed"`
+	// Latencies by method, since the process started.
+	Latencies []Latency `json:"latencies"`
+}
+
+// PackedParams tells of a pack that was built.
+type PackedParams struct {
+	// The session.
+	Session string `json:"session"`
+	// Checksum of the pack.
+	Checksum string `json:"checksum"`
+	// The sequence number it was built at.
+	Sequence int64 `json:"sequence"`
+	// Tokens used.
+	Tokens int `json:"tokens"`
+	// Tokens available.
+	Available int `json:"available"`
+	// Share of the pack that is the same bytes as the one before, 0 to 1.
+	CachedShare float64 `json:"cachedShare"`
+	// Things left out or reduced.
+	Dropped int `json:"dropped"`
+}
+
+// RecordedParams tells of a committed write.
+type RecordedParams struct {
+	// The session.
+	Session string `json:"session"`
+	// The method that wrote.
+	Method string `json:"method"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+	// The conversation, if one was written to.
+	Conversation string `json:"conversation,omitempty"`
+}
