@@ -64,11 +64,12 @@ type CompressedToolResult struct {
 
 // Turn is one message of a conversation to be recorded.
 type Turn struct {
-	// "user", "assistant" or "tool".
-	Role string `json:"role"`
-	// For user and tool turns: "user_query", "tool_response" or
-	// "user_feedback". Derived from role when absent.
-	Kind string `json:"kind,omitempty"`
+	// Who speaks: "user", "assistant" or "tool".
+	Role string `json:"role" enum:"user,assistant,tool"`
+	// Of user and tool turns: "user_query", "tool_response" or
+	// "user_feedback". When absent, a user turn is a query and a tool turn a
+	// response.
+	Kind string `json:"kind,omitempty" enum:"user_query,tool_response,user_feedback"`
 	// Text of the message.
 	Text string `json:"text,omitempty"`
 	// Tool calls of an assistant turn.
@@ -83,17 +84,18 @@ type Turn struct {
 type RecordedTurn struct {
 	// Number in the conversation, from 1, never reused.
 	Number int `json:"number"`
-	// As in Turn.
-	Role string `json:"role"`
-	// As in Turn.
-	Kind string `json:"kind,omitempty"`
-	// As in Turn.
+	// "user", "assistant" or "tool".
+	Role string `json:"role" enum:"user,assistant,tool"`
+	// Of user and tool turns: "user_query", "tool_response" or
+	// "user_feedback".
+	Kind string `json:"kind,omitempty" enum:"user_query,tool_response,user_feedback"`
+	// Text of the message; empty where there is none.
 	Text string `json:"text"`
-	// As in Turn.
+	// Tool calls of an assistant turn.
 	ToolCalls []ToolCall `json:"toolCalls"`
-	// Tool results, compressed.
+	// Tool results of a tool turn, compressed.
 	ToolResults []RecordedToolResult `json:"toolResults"`
-	// As in Turn.
+	// When the message was made, RFC 3339, as the client claimed.
 	Time string `json:"time,omitempty"`
 }
 
@@ -112,11 +114,11 @@ type CodeChange struct {
 	// Paths as the conversation names them.
 	Files []string `json:"files"`
 	// "create", "modify", "delete" or "refactor".
-	ChangeType string `json:"changeType"`
+	ChangeType string `json:"changeType" enum:"create,modify,delete,refactor"`
 	// What changed.
 	Summary string `json:"summary"`
 	// "low", "medium" or "high".
-	Impact string `json:"impact,omitempty"`
+	Impact string `json:"impact,omitempty" enum:"low,medium,high"`
 	// Ids of conversations that this belongs to.
 	RelatedConversations []string `json:"relatedConversations,omitempty"`
 }
@@ -132,13 +134,13 @@ type Header struct {
 	// Files, functions and concepts it speaks of.
 	KeyEntities []string `json:"keyEntities"`
 	// "ongoing", "completed" or "error".
-	Outcome string `json:"outcome"`
+	Outcome string `json:"outcome" enum:"ongoing,completed,error"`
 	// Tokens of the full text.
 	TokenCount int `json:"tokenCount"`
 	// At most 12 tokens.
 	Summary string `json:"summary"`
 	// "housekeeping" when the model said it, "rule" when it was extracted.
-	Source string `json:"source"`
+	Source string `json:"source" enum:"housekeeping,rule"`
 }
 
 // Summary is a conversation in at most 120 tokens.
@@ -153,8 +155,8 @@ type Summary struct {
 	OpenQuestions []string `json:"openQuestions"`
 	// Whether the full text can be asked for.
 	Retrievable bool `json:"retrievable"`
-	// "housekeeping" or "rule".
-	Source string `json:"source"`
+	// "housekeeping" when the model said it, "rule" when it was extracted.
+	Source string `json:"source" enum:"housekeeping,rule"`
 }
 
 // ActiveEntities are the things work is about at the moment.
@@ -181,10 +183,11 @@ type CurrentContext struct {
 	ContextualState string `json:"contextualState"`
 	// What is likely to come.
 	NextSteps []string `json:"nextSteps"`
-	// RFC 3339 time of the newest event it speaks of.
+	// RFC 3339 time of the newest event it speaks of; ignored in params.
 	LastUpdated string `json:"lastUpdated,omitempty"`
-	// "housekeeping" or "rule"; ignored in params.
-	Source string `json:"source,omitempty"`
+	// "housekeeping" when the model said it, "rule" when it was extracted;
+	// ignored in params.
+	Source string `json:"source,omitempty" enum:"housekeeping,rule"`
 }
 
 // Housekeeping is what a model says of its own turn.
@@ -220,7 +223,7 @@ type ResponseHeader struct {
 	// Files, functions and concepts.
 	KeyEntities []string `json:"keyEntities,omitempty"`
 	// "ongoing", "completed" or "error".
-	Outcome string `json:"outcome,omitempty"`
+	Outcome string `json:"outcome,omitempty" enum:"ongoing,completed,error"`
 }
 
 // HousekeepingUser is the model's understanding of the user.
@@ -232,22 +235,26 @@ type HousekeepingUser struct {
 	// Ids of conversations that were of use.
 	ContextUsed []string `json:"contextUsed,omitempty"`
 	// "positive", "negative" or "neutral".
-	Satisfaction string `json:"satisfaction,omitempty"`
+	Satisfaction string `json:"satisfaction,omitempty" enum:"positive,negative,neutral"`
 	// What the user corrected.
 	Corrections []string `json:"corrections,omitempty"`
 }
 
 // RetrieveConversations asks for conversations.
 type RetrieveConversations struct {
-	// Ids; with priority "relevant" or "recent" they may be absent.
+	// Ids of conversations ("c12"), turns ("c12#3") or single tool outputs
+	// ("c12#3/2"). With priority "relevant" or "recent" they may be absent.
 	ConversationIDs []string `json:"conversationIds,omitempty"`
-	// "header", "summary", "full" or "mixed" (the most that fits).
-	Format string `json:"format,omitempty"`
-	// "specific" (the ids given), "recent" or "relevant" (to query).
-	Priority string `json:"priority,omitempty"`
+	// "header", "summary", "full" or "mixed" (the most that fits, and the
+	// default).
+	Format string `json:"format,omitempty" enum:"header,summary,full,mixed"`
+	// "specific" (the ids given), "recent" or "relevant" (to query). When
+	// absent: "specific" if there are ids, "relevant" if not.
+	Priority string `json:"priority,omitempty" enum:"specific,recent,relevant"`
 	// What it should be relevant to; the last user query when absent.
 	Query string `json:"query,omitempty"`
-	// Most conversations to return for "recent" and "relevant"; 3 when absent.
+	// Most conversations to return for "recent" and "relevant"; 3 when absent,
+	// 50 at most.
 	Limit int `json:"limit,omitempty"`
 }
 
@@ -257,18 +264,25 @@ type ContextRequests struct {
 	RetrieveConversations []RetrieveConversations `json:"retrieveConversations,omitempty"`
 	// Topics to be summed up from the conversations that speak of them.
 	SummarizeTopics []string `json:"summarizeTopics,omitempty"`
-	// Ids of conversations that may leave layers 1 and 3.
+	// Ids of the session's conversations that may leave layers 1 and 3.
 	ArchiveConversations []string `json:"archiveConversations,omitempty"`
 }
 
-// ScoreParts are the parts of a relevance score; they add up to it.
+// ScoreParts are the parts of a relevance score, each 0 to 1. The score is
+// their weighted mean; parts that the query gives no ground for do not count.
 type ScoreParts struct {
-	// BM25 of the words, scaled by the best hit.
+	// BM25 of the record's words, by that of the best record.
 	Lexical float64 `json:"lexical"`
+	// BM25 of the turn together with those around it, by the best.
+	Passage float64 `json:"passage"`
+	// BM25 of the whole conversation, by the best.
+	Conversation float64 `json:"conversation"`
 	// How near in time.
 	Temporal float64 `json:"temporal"`
-	// Share of the query's files and functions.
+	// Files, functions and concepts in common with the query.
 	Entities float64 `json:"entities"`
-	// Whether it met the same error.
+	// Share of the query's errors that it met too.
 	Errors float64 `json:"errors"`
+	// How often the conversation was come back to.
+	Visits float64 `json:"visits"`
 }

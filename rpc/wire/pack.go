@@ -13,10 +13,10 @@ type Budget struct {
 // UserInput is what triggers the model call, if it is not recorded yet.
 type UserInput struct {
 	// "user_query", "tool_response" or "user_feedback".
-	Type string `json:"type"`
+	Type string `json:"type" enum:"user_query,tool_response,user_feedback"`
 	// The text.
 	Content string `json:"content"`
-	// Anything the client wants to find again in the pack's branches.
+	// For the client's own use; it is not part of the pack.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
@@ -41,7 +41,7 @@ type PackBuildParams struct {
 	// Model that will be called; the session's when absent.
 	Model string `json:"model,omitempty"`
 	// "stable-prefix" (the default) or "narrative-first".
-	Layout string `json:"layout,omitempty"`
+	Layout string `json:"layout,omitempty" enum:"stable-prefix,narrative-first"`
 	// The input that is not recorded yet.
 	Input *UserInput `json:"input,omitempty"`
 	// The system branch.
@@ -58,7 +58,7 @@ type PackBuildResult struct {
 	// SHA-256 of the pack's canonical bytes, lower-case hex.
 	Checksum string `json:"checksum"`
 	// The pack, of the form Pack.
-	Pack json.RawMessage `json:"pack"`
+	Pack json.RawMessage `json:"pack" form:"Pack"`
 	// How this pack continues the one before. Not part of the checksum.
 	Stability Stability `json:"stability"`
 }
@@ -67,7 +67,7 @@ type PackBuildResult struct {
 type Stability struct {
 	// Bytes at the beginning of text that are the same as before.
 	CommonPrefixBytes int `json:"commonPrefixBytes"`
-	// Tokens of those bytes, rounded down to a whole unit.
+	// Tokens of the whole items in those bytes.
 	CommonPrefixTokens int `json:"commonPrefixTokens"`
 	// Share of text's bytes, 0 to 1.
 	CachedShare float64 `json:"cachedShare"`
@@ -79,8 +79,8 @@ type Pack struct {
 	Seed string `json:"seed"`
 	// The packing policy and its version.
 	SelectionPolicy string `json:"selectionPolicy"`
-	// The order of sections in text.
-	Layout string `json:"layout"`
+	// "stable-prefix" or "narrative-first": the order of sections in text.
+	Layout string `json:"layout" enum:"stable-prefix,narrative-first"`
 	// The sequence number it was built at.
 	Sequence int64 `json:"sequence"`
 	// The session.
@@ -106,10 +106,13 @@ type Pack struct {
 	// Bytes at the beginning of text that stay until the epoch changes,
 	// whatever is appended.
 	StablePrefixBytes int `json:"stablePrefixBytes"`
-	// Number of the fold that the layout stands at; rises with each fold.
+	// The sequence number at which the last fold was made; it rises with each
+	// fold.
 	Epoch int64 `json:"epoch"`
-	// Why the last fold was made: "start", "window" or "budget".
-	EpochReason string `json:"epochReason"`
+	// Why the last fold was made: "start" (none was yet), "window" (layer 1
+	// demoted a step of conversations) or "budget" (the stream met its
+	// high-water mark).
+	EpochReason string `json:"epochReason" enum:"start,window,budget"`
 	// What was left out or reduced, and why.
 	Dropped []Dropped `json:"dropped"`
 	// Digest of the settings that were in force.
@@ -120,16 +123,16 @@ type Pack struct {
 type PackQuotas struct {
 	// Tokens for summaries.
 	Summaries int `json:"summaries"`
-	// Full conversations served by request.
+	// Full conversations that are served by request between two turns.
 	Fulls int `json:"fulls"`
 }
 
 // PackTokens is the accounting of a pack. used = system + context + input and
 // used + reserved never exceeds total.
 type PackTokens struct {
-	// As asked.
+	// As in the request.
 	Total int `json:"total"`
-	// As asked.
+	// As in the request.
 	Reserved int `json:"reserved"`
 	// total - reserved.
 	Available int `json:"available"`
@@ -149,7 +152,7 @@ type PackTokens struct {
 type Section struct {
 	// "system", "headers", "summaries", "currentContext", "activeMemory",
 	// "retrieved" or "input".
-	Name string `json:"name"`
+	Name string `json:"name" enum:"system,headers,summaries,currentContext,activeMemory,retrieved,input"`
 	// 0 to 5; -1 for system and input.
 	Layer int `json:"layer"`
 	// Tokens it may use, after unused shares have flowed on.
@@ -164,12 +167,15 @@ type Section struct {
 
 // PackItem is one thing in a section.
 type PackItem struct {
-	// Id of a conversation, with "#n" for a turn; or a name such as
-	// "rollup:c1..c40".
+	// Id of a conversation ("c12"), a turn ("c12#3") or one of several tool
+	// outputs of a turn ("c12#3/2"); or a name such as "rollup", "heading",
+	// "context:c12", "related:c12" or "served:r4:1".
 	ID string `json:"id"`
-	// The detail it is shown in: "header", "rollup", "summary", "full",
-	// "excerpt", "brief" or "line".
-	Detail string `json:"detail"`
+	// The detail it is shown in: "header", "summary", "full", "excerpt"
+	// (beginning and end), "brief" (what it came to), "line" (that it
+	// happened), "digest" (what folded turns came to), "rollup" (many headers
+	// in one) or "heading" (a line of the pack itself).
+	Detail string `json:"detail" enum:"header,summary,full,excerpt,brief,line,digest,rollup,heading"`
 	// Tokens.
 	Tokens int `json:"tokens"`
 }
@@ -186,14 +192,17 @@ type Branches struct {
 
 // Dropped is a thing that is out of the pack or in it with less detail.
 type Dropped struct {
-	// As in PackItem.
+	// As in PackItem; runs of turns that fared alike are one range such as
+	// "c12#2..c12#40".
 	ID string `json:"id"`
-	// The detail it had in the layer it belongs to.
+	// The detail it would have had, as in PackItem.
 	From string `json:"from"`
 	// The detail it is in now; "none" when it is out.
 	To string `json:"to"`
-	// "window", "cap", "budget", "quota" or "rollup".
-	Reason string `json:"reason"`
+	// "window" (layers 1 and 3 moved on), "budget" (no room), "cap" (over the
+	// cap of its kind), "rollup" (told together with others) or "archive" (the
+	// model let it go).
+	Reason string `json:"reason" enum:"window,budget,cap,rollup,archive"`
 	// Tokens that this saved.
 	Saved int `json:"saved"`
 }
@@ -215,5 +224,5 @@ type PackReplayResult struct {
 	// Whether they are the same.
 	Match bool `json:"match"`
 	// The pack built again, of the form Pack.
-	Pack json.RawMessage `json:"pack"`
+	Pack json.RawMessage `json:"pack" form:"Pack"`
 }

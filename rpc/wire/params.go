@@ -95,7 +95,7 @@ type ConversationRecordParams struct {
 	// Whether this completes the conversation.
 	Done bool `json:"done,omitempty"`
 	// With done: "completed" or "error"; "completed" when absent.
-	Outcome string `json:"outcome,omitempty"`
+	Outcome string `json:"outcome,omitempty" enum:"completed,error"`
 	// What the model said of the exchange.
 	Housekeeping *Housekeeping `json:"housekeeping,omitempty"`
 	// Idempotency key: the same key and content give the same reply.
@@ -128,8 +128,9 @@ type ConversationGetParams struct {
 	Session string `json:"session"`
 	// The conversation.
 	Conversation string `json:"conversation"`
-	// "header", "summary", "full" or "mixed"; "full" when absent.
-	Detail string `json:"detail,omitempty"`
+	// "header", "summary", "full" (the default) or "mixed" (the most that
+	// fits maxTokens).
+	Detail string `json:"detail,omitempty" enum:"header,summary,full,mixed"`
 	// Most tokens of text to return; no limit when absent.
 	MaxTokens int `json:"maxTokens,omitempty"`
 	// Read as of this sequence number; the newest when absent.
@@ -142,8 +143,8 @@ type ConversationGetParams struct {
 type ConversationGetResult struct {
 	// The conversation.
 	Conversation string `json:"conversation"`
-	// The detail that text is in.
-	Detail string `json:"detail"`
+	// "header", "summary" or "full": the detail that text is in.
+	Detail string `json:"detail" enum:"header,summary,full"`
 	// The conversation as it stands in a pack.
 	Text string `json:"text"`
 	// Tokens of text.
@@ -214,9 +215,6 @@ type BlobReadResult struct {
 	NextOffset int64 `json:"nextOffset,omitempty"`
 }
 
-// ToolUse is a tool call in a structured response.
-type ToolUse = ToolCall
-
 // StructuredResponse is a model's answer that the client already took apart.
 type StructuredResponse struct {
 	// What the user sees.
@@ -251,7 +249,7 @@ type ResponseIngestParams struct {
 // Problem is a part of an answer that could not be used.
 type Problem struct {
 	// Which part: "housekeeping", "contextRequests" or "toolUses".
-	Part string `json:"part"`
+	Part string `json:"part" enum:"housekeeping,contextRequests,toolUses"`
 	// What is wrong with it.
 	Message string `json:"message"`
 }
@@ -318,10 +316,10 @@ type ContextRequestParams struct {
 
 // ContextItem is one conversation that was served.
 type ContextItem struct {
-	// The conversation.
+	// The id asked for, of a conversation, a turn or a tool output.
 	Conversation string `json:"conversation"`
-	// The detail that text is in.
-	Detail string `json:"detail"`
+	// "header", "summary" or "full": the detail that text is in.
+	Detail string `json:"detail" enum:"header,summary,full"`
 	// The text.
 	Text string `json:"text"`
 	// Tokens of text.
@@ -330,12 +328,13 @@ type ContextItem struct {
 
 // Deferred is a request that was not served now.
 type Deferred struct {
-	// The conversation.
+	// The id asked for.
 	Conversation string `json:"conversation"`
-	// The detail asked for.
-	Detail string `json:"detail"`
-	// "quota", "budget", "not_found" or "limit".
-	Reason string `json:"reason"`
+	// The detail asked for: "header", "summary", "full" or "mixed".
+	Detail string `json:"detail" enum:"header,summary,full,mixed"`
+	// "quota" (three fulls between two turns were served), "budget" (maxTokens
+	// is used up), "not_found" or "limit" (over 200 ids in one request).
+	Reason string `json:"reason" enum:"quota,budget,not_found,limit"`
 }
 
 // TopicSummary sums up what is known of a topic.
@@ -375,7 +374,7 @@ type SearchQueryParams struct {
 	Query string `json:"query"`
 	// What to find: "conversation" (each at most once, the default),
 	// "turn" or "output" (tool outputs).
-	Kind string `json:"kind,omitempty"`
+	Kind string `json:"kind,omitempty" enum:"conversation,turn,output"`
 	// Most hits to return; 10 when absent, 100 at most.
 	Limit int `json:"limit,omitempty"`
 	// Where to go on, from an earlier result.
@@ -420,7 +419,7 @@ type ReferenceLookupParams struct {
 	// An open session of the workspace.
 	Session string `json:"session"`
 	// "file", "function", "concept" or "error"; all when absent.
-	Kind string `json:"kind,omitempty"`
+	Kind string `json:"kind,omitempty" enum:"file,function,concept,error"`
 	// The name, or its beginning with prefix. A file is also found by the last
 	// parts of its path.
 	Name string `json:"name"`
@@ -445,7 +444,7 @@ type ReferenceMention struct {
 // ReferenceEntry is an entity and where it is spoken of.
 type ReferenceEntry struct {
 	// "file", "function", "concept" or "error".
-	Kind string `json:"kind"`
+	Kind string `json:"kind" enum:"file,function,concept,error"`
 	// The name.
 	Name string `json:"name"`
 	// Newest first, at most 50.
@@ -517,7 +516,7 @@ type AuditQueryResult struct {
 // InstructionsGetParams chooses a provider's form.
 type InstructionsGetParams struct {
 	// "text", "anthropic", "openai" or "gemini"; "text" when absent.
-	Format string `json:"format,omitempty"`
+	Format string `json:"format,omitempty" enum:"text,anthropic,openai,gemini"`
 	// Model whose tokenizer counts; the default when absent.
 	Model string `json:"model,omitempty"`
 }

@@ -1,0 +1,33 @@
+# One target an intent. `go test ./...` is the everyday test; these are the
+# longer ones, which .ci/run calls with the bounds given here.
+
+FUZZTIME ?= 20s
+
+.PHONY: build test race generate fuzz client bench
+
+build:
+	go build -trimpath -o bin/hexapla ./cmd/hexapla
+
+test:
+	go test ./...
+
+race:
+	go test -race ./layers/... ./rpc/... ./storage/... ./session/... ./index/... ./retrieval/...
+
+generate:
+	go generate ./...
+
+# Every fuzz target of the repository for FUZZTIME each.
+fuzz:
+	@set -e; for pkg in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; done
+
+# An independent client, vscode-languageserver-protocol under node, drives the
+# built server.
+client: build
+	cd editors/client && npm ci --no-audit --no-fund && HEXAPLA=$(CURDIR)/bin/hexapla npm test
+
+bench:
+	go test -run '^$$' -bench . -benchtime 1s ./...

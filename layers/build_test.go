@@ -1,0 +1,323 @@
+package layers_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hexapla/layers"
+)
+
+// words counts four bytes as one token; it adds up over texts whose lengths are
+// multiples of four, which is all that these tests make.
+type words struct{}
+
+func (words) Count(s string) int { return len(s) / 4 }
+func (words) Name() string       { return "words" }
+func (words) Estimate() bool     { return false }
+
+func form(detail string, tokens int, mark string) layers.Form {
+	text := "#" + mark + strings.Repeat(".", max(0, tokens*4-len(mark)-2)) + "\n"
+	return layers.Form{Detail: detail, Text: text, Tokens: len(text) / 4}
+}
+
+// book is a Source made of fixed texts.
+type book struct {
+	headers   int // conversations before the stream
+	said      int64
+	digestCap int
+}
+
+func (b *book) CurrentContext(seq int64, room int) (layers.Form, error) {
+	return form(layers.FormFull, max(min(room, 200), 2), fmt.Sprintf("cc%03d", seq%1000)), nil
+}
+func (b *book) Said(seq int64) (int64, error) { return b.said, nil }
+
+func (b *book) Headers(_ int64, room int, rollup bool) ([]layers.Item, error) {
+	if b.headers == 0 && !rollup {
+		return nil, nil
+	}
+	if rollup || room < 20+b.headers*20 {
+		return []layers.Item{{ID: "rollup", Form: form(layers.FormRollup, 20, "rol")}}, nil
+	}
+	var items []layers.Item
+	for i := range b.headers {
+		items = append(items, layers.Item{ID: fmt.Sprintf("h%d", i), Form: form(string(layers.DetailHeader), 20, "hea")})
+	}
+	return items, nil
+}
+
+func (b *book) Summaries(_ int64, room int) ([]layers.Item, error) {
+	var items []layers.Item
+	for i := 0; i < min(b.headers, 5); i++ {
+		if room -= 100; room < 0 {
+			break
+		}
+		items = append(items, layers.Item{ID: fmt.Sprintf("h%d", i), Form: form(string(layers.DetailSummary), 100, "sum")})
+	}
+	return items, nil
+}
+
+func (b *book) Digest(_ layers.StreamConversation, before, room int) (layers.Form, error) {
+	return form(layers.FormDigest, room, fmt.Sprintf("d%02d", before%100)), nil
+}
+
+// piece makes a piece whose forms shrink.
+func piece(id string, seq int64, size int) layers.Piece {
+	p := layers.Piece{ID: id, Seq: seq}
+	for _, f := range []struct {
+		detail string
+		most   int
+	}{{layers.FormFull, size}, {layers.FormExcerpt, size / 4}, {layers.FormBrief, size / 10}, {layers.FormLine, 6}} {
+		next := form(f.detail, max(f.most, 6), id)
+		if n := len(p.Forms); n > 0 && next.Tokens >= p.Forms[n-1].Tokens {
+			continue
+		}
+		p.Forms = append(p.Forms, next)
+	}
+	return p
+}
+
+// drawInput draws a workspace with some conversations and a budget.
+func drawInput(t *rapid.T) layers.Input {
+	policy := layers.DefaultPolicy()
+	opened := rapid.IntRange(1, 30).Draw(t, "opened")
+	base := policy.WindowBase(opened)
+	in := layers.Input{
+		Session: "s", Layout: layers.LayoutStablePrefix, Policy: policy, Count: words{}, Sequence: 1 << 40,
+		Start:  policy.WindowStart(opened) - 1 - base,
+		Source: &book{headers: base + rapid.IntRange(0, 40).Draw(t, "others")},
+		Budget: layers.Budget{Total: rapid.IntRange(1, 40000).Draw(t, "total"), Reserved: rapid.IntRange(0, 500).Draw(t, "reserved")},
+	}
+	if rapid.Bool().Draw(t, "narrative") {
+		in.Layout = layers.LayoutNarrativeFirst
+	}
+	if rapid.Bool().Draw(t, "system") {
+		in.System = []layers.Item{{ID: "tools", Form: form(layers.FormFull, 50, "sys")}}
+	}
+	seq := int64(0)
+	for c := base; c < opened; c++ {
+		conversation := layers.StreamConversation{
+			ID: fmt.Sprintf("c%d", c), Done: c < opened-1 || rapid.Bool().Draw(t, "done"),
+		}
+		if conversation.Done {
+			conversation.Close = form(string(layers.DetailHeader), 30, "clo")
+			conversation.Summary = form(string(layers.DetailSummary), 90, "sum")
+		}
+		turns := rapid.IntRange(1, 12).Draw(t, "turns")
+		for k := range turns {
+			seq++
+			p := piece(fmt.Sprintf("c%d#%d", c, k+1), seq, rapid.IntRange(4, 900).Draw(t, "size"))
+			switch {
+			case k == 0:
+				p.User = true
+			case k%2 == 1:
+				p.Answer = true
+			}
+			conversation.Pieces = append(conversation.Pieces, p)
+		}
+		in.Stream = append(in.Stream, conversation)
+	}
+	in.WindowSeq = in.Stream[in.Start].Pieces[0].Seq
+	return in
+}
+
+// TestBudgetNeverExceeded is H10 and H11: whatever the history and the budget,
+// a pack keeps within the budget, its parts add up, and where it cannot, the
+// error names the smallest budget that works.
+func TestBudgetNeverExceeded(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		pack, err := layers.Build(in)
+		var small *layers.BudgetError
+		if errors.As(err, &small) {
+			checkSmallest(t, in, small.Smallest)
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPack(t, in, pack)
+	})
+}
+
+func checkSmallest(t *rapid.T, in layers.Input, smallest int) {
+	if smallest <= in.Budget.Total {
+		t.Fatalf("a total of %d does not work, yet the smallest is said to be %d", in.Budget.Total, smallest)
+	}
+	in.Budget.Total = smallest
+	pack, err := layers.Build(in)
+	if err != nil {
+		t.Fatalf("the smallest total that was named does not work: %v", err)
+	}
+	checkPack(t, in, pack)
+	in.Budget.Total--
+	if _, err := layers.Build(in); err == nil {
+		t.Fatalf("a total of %d works, one less than the smallest", in.Budget.Total)
+	}
+}
+
+func checkPack(t *rapid.T, in layers.Input, pack *layers.Pack) {
+	if used := pack.Used() + in.Budget.Reserved; used > in.Budget.Total {
+		t.Fatalf("pack uses %d of %d tokens", used, in.Budget.Total)
+	}
+	if got := (words{}).Count(pack.Text); got != pack.Used() {
+		t.Fatalf("text has %d tokens, the parts add up to %d", got, pack.Used())
+	}
+	if pack.Branches.System+pack.Branches.Context+pack.Branches.Input != pack.Text {
+		t.Fatal("the branches are not the text")
+	}
+	current := false
+	var joined strings.Builder
+	for _, s := range pack.Sections {
+		joined.WriteString(s.Text)
+		current = current || s.Name == layers.SectionCurrentContext
+		n := 0
+		for _, item := range s.Items {
+			n += item.Form.Tokens
+		}
+		if n != s.Tokens {
+			t.Fatalf("section %s says %d tokens, its items have %d", s.Name, s.Tokens, n)
+		}
+	}
+	if joined.String() != pack.Text {
+		t.Fatal("the sections are not the text")
+	}
+	if !current {
+		t.Fatal("layer 0 is not in the pack")
+	}
+	last := in.Stream[len(in.Stream)-1]
+	if query := last.Pieces[0].Forms[0].Text; !last.Done && !strings.Contains(pack.Text, query) {
+		t.Fatal("the query in progress is not in the pack, or is shortened")
+	}
+}
+
+// TestSameInputsSameBytes is H12.
+func TestSameInputsSameBytes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		first, err := layers.Build(in)
+		second, err2 := layers.Build(in)
+		if (err == nil) != (err2 == nil) {
+			t.Fatalf("once %v, once %v", err, err2)
+		}
+		if err != nil {
+			return
+		}
+		a, b := first.AppendCanonical(nil), second.AppendCanonical(nil)
+		if layers.Checksum(a) != layers.Checksum(b) {
+			t.Fatal("two packs of the same inputs differ")
+		}
+	})
+}
+
+// TestStreamOnlyGrowsBetweenFolds is H2's decision: within a tool loop a pack
+// is the one before plus what was appended, until a fold.
+func TestStreamOnlyGrowsBetweenFolds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := layers.Input{
+			Session: "s", Layout: layers.LayoutStablePrefix, Policy: layers.DefaultPolicy(), Count: words{},
+			Source: &book{headers: rapid.IntRange(0, 10).Draw(t, "headers")}, Budget: layers.Budget{Total: rapid.IntRange(3000, 20000).Draw(t, "total")},
+			WindowSeq: 1, Stream: []layers.StreamConversation{{ID: "c1"}},
+		}
+		var before *layers.Pack
+		folds, calls := 0, rapid.IntRange(2, 60).Draw(t, "calls")
+		for k := range calls {
+			p := piece(fmt.Sprintf("c1#%d", k+1), int64(k+1), rapid.IntRange(4, 900).Draw(t, "size"))
+			p.User, p.Answer = k == 0, k%2 == 1
+			in.Stream[0].Pieces = append(in.Stream[0].Pieces, p)
+			in.Sequence = p.Seq
+			pack, err := layers.Build(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before != nil && before.Epoch == pack.Epoch {
+				if !strings.HasPrefix(pack.Text, before.Text) {
+					t.Fatalf("call %d: not the pack before plus what was appended, and no fold", k)
+				}
+			} else if before != nil {
+				folds++
+				if pack.EpochReason != layers.EpochBudget {
+					t.Fatalf("call %d: a fold for the reason %q", k, pack.EpochReason)
+				}
+			}
+			before = pack
+		}
+		if folds > calls/2 {
+			t.Fatalf("%d folds in %d calls: a fold does not make room", folds, calls)
+		}
+	})
+}
+
+// TestHousekeepingMovesNoPrefix: what the model says between two folds stands
+// behind everything that a provider has cached.
+func TestHousekeepingMovesNoPrefix(t *testing.T) {
+	t.Parallel()
+	source := &book{}
+	p1, p2 := piece("c1#1", 1, 100), piece("c1#2", 2, 100)
+	p1.User, p2.Answer = true, true
+	in := layers.Input{
+		Session: "s", Layout: layers.LayoutStablePrefix, Policy: layers.DefaultPolicy(), Count: words{}, Sequence: 2, WindowSeq: 1,
+		Source: source, Budget: layers.Budget{Total: 4000},
+		Stream: []layers.StreamConversation{{ID: "c1", Pieces: []layers.Piece{p1, p2}}},
+	}
+	before, err := layers.Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source.said = 3
+	in.Sequence = 3
+	after, err := layers.Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before.StableBytes != after.StableBytes || before.Text[:before.StableBytes] != after.Text[:after.StableBytes] {
+		t.Fatal("housekeeping moved the stable prefix")
+	}
+	if len(after.Text) <= len(before.Text) {
+		t.Fatal("the new layer 0 is not in the pack")
+	}
+}
+
+// TestWindow is H2's window: five to nine completed conversations beside the
+// one in progress, five demoted at once.
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	p := layers.DefaultPolicy()
+	base := 0
+	for n := 1; n <= 200; n++ {
+		got := p.WindowBase(n)
+		if step := got - base; step != 0 && step != p.WindowStep {
+			t.Fatalf("opening conversation %d demotes %d", n, step)
+		}
+		if got != base && p.WindowStart(n) != n {
+			t.Fatalf("conversation %d moved the window, not %d", n, p.WindowStart(n))
+		}
+		base = got
+		if in := n - base; n > 10 && (in < 6 || in > 10) {
+			t.Fatalf("with %d opened, layer 1 holds %d", n, in)
+		}
+	}
+}
+
+// TestShares is H10: the shares add up to the budget.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapid.IntRange(0, 1_000_000).Draw(t, "budget")
+		a, b, d, e, f := layers.DefaultPolicy().Shares(c)
+		if a+b+d+e+f != c {
+			t.Fatalf("shares of %d add up to %d", c, a+b+d+e+f)
+		}
+	})
+	a, b, c, d, e := layers.DefaultPolicy().Shares(1000)
+	if a != 150 || b != 250 || c != 100 || d != 350 || e != 150 {
+		t.Fatalf("shares of 1000: %d %d %d %d %d", a, b, c, d, e)
+	}
+}

@@ -1,0 +1,222 @@
+package layers
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"hexapla/layers/canonical"
+)
+
+// Budget is the tokens of one model call (H10).
+type Budget struct {
+	Total    int // the most tokens that the whole prompt may have
+	Reserved int // what the client adds itself
+}
+
+// BudgetError says that what must be in a pack does not fit.
+type BudgetError struct {
+	Total    int // as asked
+	Smallest int // the smallest total that works, all else being equal
+}
+
+// Error names both totals.
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("build pack: a total of %d tokens cannot hold what must be in the pack; the smallest that works is %d", e.Total, e.Smallest)
+}
+
+// Item is one thing in a section.
+type Item struct {
+	ID     string
+	Form   Form
+	Reason string // why it has less detail than it could; "" if it does not
+	From   Form   // the form it would have had
+}
+
+// Section is a run of items of one layer.
+type Section struct {
+	Name      string
+	Layer     int // 0 to 5; -1 for system and input
+	Allowance int // tokens it might have used
+	Tokens    int
+	Items     []Item
+	Text      string
+}
+
+// Drop says that a thing is out of the pack, or in it with less detail.
+type Drop struct {
+	ID     string // one thing, or a range such as "c12#2..c12#40"
+	From   string
+	To     string
+	Reason string
+	Saved  int // tokens
+}
+
+// Reasons for a drop.
+const (
+	DropWindow  = "window"  // layer 1 or 3 has moved on
+	DropBudget  = "budget"  // no room
+	DropCap     = "cap"     // over the cap of its kind
+	DropRollup  = "rollup"  // told together with others
+	DropArchive = "archive" // the model let it go
+)
+
+// Pack is the assembled context of one model call (H12).
+type Pack struct {
+	Seed        string
+	Layout      Layout
+	Sequence    int64
+	Session     string
+	Encoding    string
+	Estimate    bool
+	Budget      Budget
+	Quotas      Quotas
+	System      int // tokens by branch
+	Context     int
+	Input       int
+	FullHistory int64
+	Sections    []Section
+	Branches    Branches
+	Text        string
+	StableBytes int
+	Epoch       int64
+	EpochReason string
+	Dropped     []Drop
+	Settings    string
+}
+
+// Quotas are limits of a pack.
+type Quotas struct {
+	Summaries int // tokens
+	Fulls     int // full conversations served by request
+}
+
+// Branches are the three parts of the outgoing message (H8). Text is their
+// concatenation: system, context, input.
+type Branches struct {
+	System  string
+	Context string
+	Input   string
+}
+
+// Used is the tokens of the whole text.
+func (p *Pack) Used() int { return p.System + p.Context + p.Input }
+
+// Checksum returns the SHA-256 of the pack's canonical bytes, in hex.
+func Checksum(canonicalBytes []byte) string {
+	sum := sha256.Sum256(canonicalBytes)
+	return hex.EncodeToString(sum[:])
+}
+
+// AppendCanonical appends the pack as canonical JSON (RFC 8785): members in
+// order of their names, no white space. The form is wire.Pack.
+func (p *Pack) AppendCanonical(b []byte) []byte {
+	b = append(b, `{"branches":{"contextPrompt":`...)
+	b = canonical.AppendString(b, p.Branches.Context)
+	b = append(b, `,"systemPrompt":`...)
+	b = canonical.AppendString(b, p.Branches.System)
+	b = append(b, `,"userInput":`...)
+	b = canonical.AppendString(b, p.Branches.Input)
+	b = append(b, `},"dropOrder":["nonRequestedFulls","summaries","headers"],"dropped":[`...)
+	for i, d := range p.Dropped {
+		b = appendComma(b, i)
+		b = append(b, `{"from":`...)
+		b = canonical.AppendString(b, d.From)
+		b = append(b, `,"id":`...)
+		b = canonical.AppendString(b, d.ID)
+		b = append(b, `,"reason":`...)
+		b = canonical.AppendString(b, d.Reason)
+		b = append(b, `,"saved":`...)
+		b = canonical.AppendInt(b, int64(d.Saved))
+		b = append(b, `,"to":`...)
+		b = canonical.AppendString(b, d.To)
+		b = append(b, '}')
+	}
+	b = append(b, `],"encoding":`...)
+	b = canonical.AppendString(b, p.Encoding)
+	b = append(b, `,"epoch":`...)
+	b = canonical.AppendInt(b, p.Epoch)
+	b = append(b, `,"epochReason":`...)
+	b = canonical.AppendString(b, p.EpochReason)
+	b = append(b, `,"estimate":`...)
+	b = appendBool(b, p.Estimate)
+	b = append(b, `,"guaranteed":["currentContext","headers"],"layout":`...)
+	b = canonical.AppendString(b, string(p.Layout))
+	b = append(b, `,"quotas":{"fulls":`...)
+	b = canonical.AppendInt(b, int64(p.Quotas.Fulls))
+	b = append(b, `,"summaries":`...)
+	b = canonical.AppendInt(b, int64(p.Quotas.Summaries))
+	b = append(b, `},"sections":[`...)
+	for i := range p.Sections {
+		b = appendComma(b, i)
+		b = p.Sections[i].appendCanonical(b)
+	}
+	b = append(b, `],"seed":`...)
+	b = canonical.AppendString(b, p.Seed)
+	b = append(b, `,"selectionPolicy":"`+PolicyVersion+`","sequence":`...)
+	b = canonical.AppendInt(b, p.Sequence)
+	b = append(b, `,"session":`...)
+	b = canonical.AppendString(b, p.Session)
+	b = append(b, `,"settings":`...)
+	b = canonical.AppendString(b, p.Settings)
+	b = append(b, `,"stablePrefixBytes":`...)
+	b = canonical.AppendInt(b, int64(p.StableBytes))
+	b = append(b, `,"text":`...)
+	b = canonical.AppendString(b, p.Text)
+	b = append(b, `,"tokens":{"available":`...)
+	b = canonical.AppendInt(b, int64(p.Budget.Total-p.Budget.Reserved))
+	b = append(b, `,"context":`...)
+	b = canonical.AppendInt(b, int64(p.Context))
+	b = append(b, `,"fullHistory":`...)
+	b = canonical.AppendInt(b, p.FullHistory)
+	b = append(b, `,"input":`...)
+	b = canonical.AppendInt(b, int64(p.Input))
+	b = append(b, `,"reserved":`...)
+	b = canonical.AppendInt(b, int64(p.Budget.Reserved))
+	b = append(b, `,"system":`...)
+	b = canonical.AppendInt(b, int64(p.System))
+	b = append(b, `,"total":`...)
+	b = canonical.AppendInt(b, int64(p.Budget.Total))
+	b = append(b, `,"used":`...)
+	b = canonical.AppendInt(b, int64(p.Used()))
+	return append(b, `}}`...)
+}
+
+func (s *Section) appendCanonical(b []byte) []byte {
+	b = append(b, `{"allowance":`...)
+	b = canonical.AppendInt(b, int64(s.Allowance))
+	b = append(b, `,"items":[`...)
+	for i, item := range s.Items {
+		b = appendComma(b, i)
+		b = append(b, `{"detail":`...)
+		b = canonical.AppendString(b, item.Form.Detail)
+		b = append(b, `,"id":`...)
+		b = canonical.AppendString(b, item.ID)
+		b = append(b, `,"tokens":`...)
+		b = canonical.AppendInt(b, int64(item.Form.Tokens))
+		b = append(b, '}')
+	}
+	b = append(b, `],"layer":`...)
+	b = canonical.AppendInt(b, int64(s.Layer))
+	b = append(b, `,"name":`...)
+	b = canonical.AppendString(b, s.Name)
+	b = append(b, `,"text":`...)
+	b = canonical.AppendString(b, s.Text)
+	b = append(b, `,"tokens":`...)
+	b = canonical.AppendInt(b, int64(s.Tokens))
+	return append(b, '}')
+}
+
+func appendComma(b []byte, i int) []byte {
+	if i > 0 {
+		return append(b, ',')
+	}
+	return b
+}
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, "true"...)
+	}
+	return append(b, "false"...)
+}

@@ -1,0 +1,94 @@
+package layers
+
+// PolicyVersion names the packing policy. It changes whenever the same inputs
+// would give other bytes than before.
+const PolicyVersion = "deterministic-v1"
+
+// Layout is the order in which a pack's sections are rendered.
+type Layout string
+
+// Layouts of a pack (design: cache-stable packs).
+const (
+	// LayoutStablePrefix puts what changes least first, so that a provider's
+	// prompt cache finds the same bytes in front.
+	LayoutStablePrefix Layout = "stable-prefix"
+	// LayoutNarrativeFirst is the order of requirement H12's source: current
+	// context, headers, recent conversations, summaries, retrieved.
+	LayoutNarrativeFirst Layout = "narrative-first"
+)
+
+// Policy is every number that decides what a pack holds. It is part of the
+// inputs of a pack: its digest is recorded with each.
+type Policy struct {
+	ActiveMemory int `json:"activeMemory"` // completed conversations in layer 1 after a step (H2: 1 to 10)
+	WindowStep   int `json:"windowStep"`   // conversations demoted at once
+	Summaries    int `json:"summaries"`    // conversations in layer 3 (H4)
+	Retrieved    int `json:"retrieved"`    // relevant conversations shown with a new query
+
+	// Shares of the context budget in percent (H10). The remainder is the
+	// share of retrieved conversations.
+	CurrentContextPercent int `json:"currentContextPercent"`
+	ActiveMemoryPercent   int `json:"activeMemoryPercent"`
+	HeadersPercent        int `json:"headersPercent"`
+	SummariesPercent      int `json:"summariesPercent"`
+
+	// LowWaterPercent is how much of the stream's room is filled right after a
+	// fold. The lower, the rarer the folds and the less is in view.
+	LowWaterPercent int `json:"lowWaterPercent"`
+	// How full the room may be after a fold when a piece is added in full, as
+	// an excerpt, in brief; lines may fill it up.
+	FullPercent    int `json:"fullPercent"`
+	ExcerptPercent int `json:"excerptPercent"`
+	BriefPercent   int `json:"briefPercent"`
+
+	ResultCap  int `json:"resultCap"`  // tokens of one tool output shown in full
+	ExcerptCap int `json:"excerptCap"` // tokens of one tool output shown as an excerpt
+	CallCap    int `json:"callCap"`    // tokens of one tool call's arguments shown in full
+	DigestCap  int `json:"digestCap"`  // tokens of the digest of folded turns
+}
+
+// DefaultPolicy returns the policy that is in force when nothing is set.
+//
+// The shares are requirement H10's. The water marks and caps were chosen by
+// replaying recorded coding sessions; docs/benchmarks.md has the figures.
+func DefaultPolicy() Policy {
+	return Policy{
+		ActiveMemory: 5, WindowStep: 5, Summaries: 5, Retrieved: 3,
+		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
+		LowWaterPercent: 50, FullPercent: 50, ExcerptPercent: 70, BriefPercent: 90,
+		ResultCap: 1500, ExcerptCap: 300, CallCap: 600, DigestCap: 240,
+	}
+}
+
+// WindowBase returns how many of a session's conversations lie before layer 1
+// when n have been opened, the newest of which may be in progress.
+//
+// Layer 1 grows from ActiveMemory completed conversations to ActiveMemory +
+// WindowStep - 1 and then demotes WindowStep at once, so that its beginning,
+// and with it the pack's prefix, moves once in WindowStep conversations.
+func (p Policy) WindowBase(n int) int {
+	if n <= p.ActiveMemory+p.WindowStep {
+		return 0
+	}
+	return (n - p.ActiveMemory - 1) / p.WindowStep * p.WindowStep
+}
+
+// WindowStart returns the number, from 1, of the conversation whose opening
+// made the window's base what it is for n conversations.
+func (p Policy) WindowStart(n int) int {
+	base := p.WindowBase(n)
+	if base == 0 {
+		return 1
+	}
+	return base + p.ActiveMemory + 1
+}
+
+// Shares splits a context budget of c tokens (H10). Rounding goes to
+// retrieved, so that the shares add up to c.
+func (p Policy) Shares(c int) (current, active, headers, summaries, retrieved int) {
+	current = c * p.CurrentContextPercent / 100
+	active = c * p.ActiveMemoryPercent / 100
+	headers = c * p.HeadersPercent / 100
+	summaries = c * p.SummariesPercent / 100
+	return current, active, headers, summaries, c - current - active - headers - summaries
+}

@@ -1,0 +1,122 @@
+package layers
+
+import "strings"
+
+// streamSections turns the laid-out stream into sections of layer 1 (and of
+// layer 5, where answers to context requests stand), and the input section:
+// everything since the last answer in the conversation in progress.
+func (b *builder) streamSections() (context []Section, input Section, err error) {
+	input = Section{Name: SectionInput, Layer: -1, Allowance: b.allowance.active}
+	add := func(item Item, name string, layer Layer) {
+		if name == SectionInput {
+			input.Items = append(input.Items, item)
+			return
+		}
+		if n := len(context); n == 0 || context[n-1].Name != name {
+			context = append(context, Section{Name: name, Layer: int(layer), Allowance: b.allowance.active})
+		}
+		last := &context[len(context)-1]
+		last.Items = append(last.Items, item)
+	}
+	stream := b.in.Stream
+	for c := range stream {
+		conversation := &stream[c]
+		forms := b.plan.forms[c]
+		last := c == len(stream)-1
+		inputFrom := len(conversation.Pieces)
+		if last && !conversation.Done {
+			_, inputFrom = mustStay(conversation.Pieces)
+		}
+		if b.isBare(c) {
+			continue
+		}
+		if b.plan.summary[c] {
+			add(Item{ID: conversation.ID, Form: conversation.Summary}, SectionActiveMemory, LayerActiveMemory)
+		}
+		lastGone := -1
+		for k := range forms {
+			if forms[k] == gone && !conversation.Pieces[k].Context {
+				lastGone = k
+			}
+		}
+		for k := range conversation.Pieces {
+			piece := &conversation.Pieces[k]
+			if k == lastGone+1 && lastGone >= 0 && last && !conversation.Done && b.plan.digest {
+				digest, err := b.in.Source.Digest(*conversation, k, b.in.Policy.DigestCap)
+				if err != nil {
+					return nil, input, err
+				}
+				if digest.Tokens > 0 {
+					name, layer := sectionOf(Piece{}, k > inputFrom)
+					add(Item{ID: conversation.ID, Form: digest}, name, layer)
+				}
+			}
+			full := piece.Forms[0]
+			if forms[k] == gone && piece.Context {
+				continue
+			}
+			if forms[k] == gone {
+				b.drop(piece.ID, full.Detail, FormNone, b.dropReason(conversation, piece), full.Tokens)
+				continue
+			}
+			form := piece.Forms[forms[k]]
+			if forms[k] > 0 {
+				b.drop(piece.ID, full.Detail, form.Detail, DropBudget, full.Tokens-form.Tokens)
+			}
+			name, layer := sectionOf(*piece, k >= inputFrom)
+			add(Item{ID: piece.ID, Form: form}, name, layer)
+		}
+		if conversation.Done {
+			add(Item{ID: conversation.ID, Form: conversation.Close}, SectionActiveMemory, LayerActiveMemory)
+		}
+	}
+	return context, input, nil
+}
+
+// sectionOf returns where a piece stands.
+func sectionOf(piece Piece, input bool) (string, Layer) {
+	switch {
+	case input:
+		return SectionInput, -1
+	case piece.Context:
+		return SectionCurrentContext, LayerCurrentContext
+	case piece.Served:
+		return SectionRetrieved, LayerArchive
+	}
+	return SectionActiveMemory, LayerActiveMemory
+}
+
+// isBare tells that a conversation is left to the roll-up.
+func (b *builder) isBare(c int) bool {
+	return b.bare && (c < len(b.in.Stream)-1 || b.in.Stream[c].Done)
+}
+
+func (b *builder) dropReason(conversation *StreamConversation, piece *Piece) string {
+	if conversation.ArchivedAt != 0 && conversation.ArchivedAt >= piece.Seq && conversation.ArchivedAt <= b.plan.foldSeq {
+		return DropArchive
+	}
+	return DropBudget
+}
+
+// drop notes a drop; runs of pieces of one conversation that fare alike are
+// told as a range.
+func (b *builder) drop(id, from, to, reason string, saved int) {
+	if n := len(b.dropped); n > 0 {
+		last := &b.dropped[n-1]
+		if last.From == from && last.To == to && last.Reason == reason && sameConversation(last.ID, id) {
+			first, _, _ := strings.Cut(last.ID, "..")
+			last.ID = first + ".." + id
+			last.Saved += saved
+			return
+		}
+	}
+	b.dropped = append(b.dropped, Drop{ID: id, From: from, To: to, Reason: reason, Saved: saved})
+}
+
+// sameConversation tells whether two ids of pieces, or a range of pieces and a
+// piece, belong to one conversation.
+func sameConversation(a, b string) bool {
+	a, _, okA := strings.Cut(a, "#")
+	b, _, okB := strings.Cut(b, "#")
+	return okA && okB && a == b
+}

@@ -1,0 +1,297 @@
+package layers
+
+// A stream is what layer 1 is made of: a session's newest conversations, piece
+// by piece in the order in which they were recorded. Between two folds the
+// stream only grows at its end; a fold shows older pieces in less detail, all
+// at once. Where the folds lie is a function of the pieces and of the room
+// alone, so no state has to be kept between two packs.
+
+// Details in which a piece of the stream can be shown, beside those of whole
+// conversations.
+const (
+	FormFull    = "full"
+	FormExcerpt = "excerpt" // beginning and end, with a handle to the whole
+	FormBrief   = "brief"   // what a tool output said, with a handle
+	FormLine    = "line"    // that it happened
+	FormDigest  = "digest"  // what folded turns came to
+	FormRollup  = "rollup"  // many headers in one
+	FormNone    = "none"    // not shown
+)
+
+// Form is one way to show a thing. Text begins with a character that is neither
+// white space nor '/', and ends in a line feed, so that token counts add up
+// (design: determinism contract).
+type Form struct {
+	Detail string
+	Text   string
+	Tokens int
+}
+
+// Piece is the smallest part of the stream: a turn, or the answer to a context
+// request where it was asked for.
+type Piece struct {
+	ID     string // "c12#3", or "served:57" for an answer to a context request
+	Seq    int64
+	Forms  []Form // from most detail to least, strictly fewer tokens each
+	User   bool   // said by the user; the newest of these is never shortened
+	Answer bool   // said by the assistant; what follows the last one is the input
+	Served bool   // answers a context request or a new query: layer 5, not 1
+	// Context marks layer 0 as it stood when a conversation opened. A fold
+	// renews layer 0 in front of the stream and takes these out.
+	Context bool
+}
+
+// StreamConversation is one conversation of the stream.
+type StreamConversation struct {
+	ID         string
+	Pieces     []Piece
+	Done       bool
+	Close      Form  // its header; only shown when Done
+	Summary    Form  // stands for pieces that a fold took out; only when Done
+	ArchivedAt int64 // sequence at which the model let it go; 0 if it did not
+}
+
+// gone is the form index of a piece that is not shown.
+const gone = -1
+
+// plan is the state of a stream after its last fold and everything since.
+type plan struct {
+	forms   [][]int // by conversation and piece: index into Forms, or gone
+	summary []bool  // by conversation: whether Summary stands for gone pieces
+	digest  bool    // whether there is room for a digest of the last conversation
+	tokens  int     // with the digest at its cap
+	foldSeq int64   // sequence of the piece at which the last fold was made
+	reason  string  // why: EpochStart, EpochWindow or EpochBudget
+}
+
+// Reasons for a fold.
+const (
+	EpochStart  = "start"  // the session's first window
+	EpochWindow = "window" // layer 1 demoted a step of conversations
+	EpochBudget = "budget" // the stream met its high-water mark
+)
+
+// planStream lays the stream out in high tokens.
+//
+// start is the index of the conversation whose opening moved the window; what
+// lies before it was laid out by a fold at that moment. From there pieces are
+// appended one by one, and when the total would pass high, everything up to
+// and including that piece is laid out anew in low tokens.
+func planStream(stream []StreamConversation, start, high int, p Policy) plan {
+	low := high * p.LowWaterPercent / 100
+	pl := plan{forms: make([][]int, len(stream)), summary: make([]bool, len(stream)), reason: EpochStart}
+	for i := range stream {
+		pl.forms[i] = make([]int, len(stream[i].Pieces))
+	}
+	f := folder{stream: stream, plan: &pl, policy: p}
+	for c := range stream {
+		if c > 0 && c >= start {
+			pl.tokens += stream[c-1].Close.Tokens
+		}
+		for i := range stream[c].Pieces {
+			piece := &stream[c].Pieces[i]
+			if c < start {
+				continue
+			}
+			if c == start && i == 0 {
+				pl.foldSeq = piece.Seq
+				if start > 0 {
+					pl.reason = EpochWindow
+					f.fold(c, i, low)
+					continue
+				}
+			}
+			pl.tokens += piece.Forms[0].Tokens
+			if pl.tokens > high {
+				f.fold(c, i, low)
+				pl.foldSeq = piece.Seq
+				pl.reason = EpochBudget
+				if pl.tokens > high { // what must stay is over the low mark already
+					f.fold(c, i, high)
+				}
+			}
+		}
+	}
+	if n := len(stream); n > 0 && stream[n-1].Done {
+		pl.tokens += stream[n-1].Close.Tokens
+		if pl.tokens > high {
+			last := len(stream[n-1].Pieces) - 1
+			f.fold(n-1, last, low-stream[n-1].Close.Tokens)
+			pl.tokens += stream[n-1].Close.Tokens
+			pl.reason = EpochBudget
+			if last >= 0 {
+				pl.foldSeq = stream[n-1].Pieces[last].Seq
+			}
+		}
+	}
+	return pl
+}
+
+// folder lays out a stream up to one of its pieces.
+type folder struct {
+	stream []StreamConversation
+	plan   *plan
+	policy Policy
+}
+
+// fold chooses a form for every piece up to piece i of conversation c, so that
+// all together take at most room tokens, if what must stay allows it. The
+// newer a piece, the more of it is shown; detail never rises with age.
+//
+// What must stay: the newest user piece of the conversation in full, and the
+// pieces since the last answer at least in their shortest form.
+func (f *folder) fold(c, i, room int) {
+	pl, p := f.plan, f.policy
+	used := 0
+	for k := 0; k < c; k++ {
+		used += f.stream[k].Close.Tokens
+	}
+	current := f.stream[c].Pieces[:i+1]
+	query, input := mustStay(current)
+	for k := range current {
+		switch {
+		case current[k].Context:
+		case k == query:
+			used += current[k].Forms[0].Tokens
+		case k >= input:
+			used += shortest(current[k]).Tokens
+		}
+	}
+	digest := 0
+	if len(current) > 1 && used+p.DigestCap <= room {
+		digest = p.DigestCap
+		used += digest
+	}
+	pl.digest = digest > 0
+
+	level, anyGone := 0, false
+	for k := len(current) - 1; k >= 0; k-- {
+		piece := current[k]
+		switch {
+		case piece.Context:
+			pl.forms[c][k] = gone
+		case k == query:
+			pl.forms[c][k] = 0
+		case k >= input:
+			base := shortest(piece).Tokens
+			pl.forms[c][k] = choose(piece, 0, used-base, func(int) int { return room })
+			if pl.forms[c][k] == gone {
+				pl.forms[c][k] = len(piece.Forms) - 1
+			}
+			used += piece.Forms[pl.forms[c][k]].Tokens - base
+		case anyGone:
+			pl.forms[c][k] = gone
+		default:
+			form := choose(piece, level, used, f.limit(room))
+			pl.forms[c][k] = form
+			if form == gone {
+				anyGone = true
+				continue
+			}
+			level = max(level, rank(piece.Forms[form].Detail))
+			used += piece.Forms[form].Tokens
+		}
+	}
+	if !anyGone && digest > 0 {
+		used -= digest
+		pl.digest = false
+	}
+	for k := c - 1; k >= 0; k-- {
+		conversation := f.stream[k]
+		archived := conversation.ArchivedAt != 0 && conversation.ArchivedAt <= f.stream[c].Pieces[i].Seq
+		out := archived || anyGone
+		missing := false
+		for j := len(conversation.Pieces) - 1; j >= 0; j-- {
+			piece := conversation.Pieces[j]
+			form := gone
+			if piece.Context {
+				pl.forms[k][j] = gone
+				continue
+			}
+			if !out {
+				form = choose(piece, level, used, f.limit(room-conversation.Summary.Tokens))
+			}
+			pl.forms[k][j] = form
+			if form == gone {
+				out, missing = true, true
+				continue
+			}
+			level = max(level, rank(piece.Forms[form].Detail))
+			used += piece.Forms[form].Tokens
+		}
+		pl.summary[k] = false
+		if missing && !archived && used+conversation.Summary.Tokens <= room {
+			pl.summary[k] = true
+			used += conversation.Summary.Tokens
+		}
+		if missing {
+			anyGone = true
+		}
+	}
+	pl.tokens = used
+}
+
+// limit returns, for each rank, how full the room may be when a piece is added
+// in a form of that rank.
+func (f *folder) limit(room int) func(rank int) int {
+	return func(rank int) int {
+		switch rank {
+		case 0:
+			return room * f.policy.FullPercent / 100
+		case 1:
+			return room * f.policy.ExcerptPercent / 100
+		case 2:
+			return room * f.policy.BriefPercent / 100
+		}
+		return room
+	}
+}
+
+// rank orders the details of pieces: the higher, the less is shown.
+func rank(detail string) int {
+	switch detail {
+	case FormFull:
+		return 0
+	case FormExcerpt:
+		return 1
+	case FormBrief:
+		return 2
+	}
+	return 3
+}
+
+// choose returns the index of the richest form of at least the given rank with
+// which used stays within the rank's limit, or gone.
+func choose(piece Piece, level, used int, limit func(rank int) int) int {
+	for form := range piece.Forms {
+		r := rank(piece.Forms[form].Detail)
+		if r < level && form < len(piece.Forms)-1 {
+			continue
+		}
+		if used+piece.Forms[form].Tokens <= limit(max(r, level)) {
+			return form
+		}
+	}
+	return gone
+}
+
+// mustStay returns the index of the newest user piece and of the first piece
+// of the input: what the user or a tool said since the last answer. Without a
+// user piece the first result is -1; without input the second is len(pieces).
+func mustStay(pieces []Piece) (query, input int) {
+	query, input = -1, len(pieces)
+	for k := range pieces {
+		switch {
+		case pieces[k].User:
+			query = k
+			input = min(input, k)
+		case pieces[k].Answer:
+			input = len(pieces)
+		case !pieces[k].Served && !pieces[k].Context:
+			input = min(input, k)
+		}
+	}
+	return query, input
+}
+
+func shortest(piece Piece) Form { return piece.Forms[len(piece.Forms)-1] }

@@ -1,0 +1,188 @@
+package retrieval
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hexapla/layers/terms"
+	"hexapla/storage"
+)
+
+// document is a candidate.
+type document struct {
+	seq    int64
+	head   head
+	class  class
+	length int
+	freq   []uint32 // of each of the query's terms
+	common int      // entities that query and document share
+	wrong  int      // of them, errors
+	all    int      // entities of the document
+
+	bm25, passage, coverage float64
+
+	parts ScoreParts
+	score float64
+}
+
+// load reads the candidates from the store. Records that are gone, that do not
+// hold what the index said, or of which the view has a newer version are passed
+// over.
+func (s *search) load(ctx context.Context, sequences []int64) error {
+	s.docs = make([]*document, 0, len(sequences))
+	s.turns = make(map[string]*document, len(sequences))
+	var m terms.Match
+	for i, seq := range sequences {
+		if i%64 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		d, err := s.read(seq, &m)
+		if err != nil {
+			return err
+		}
+		if d == nil || (d.bm25 == 0 && d.common == 0) {
+			continue
+		}
+		newest, err := s.isNewest(d)
+		if err != nil {
+			return err
+		}
+		if newest {
+			s.add(d)
+		}
+	}
+	return s.inviteNeighbours(&m)
+}
+
+func (s *search) add(d *document) {
+	s.docs = append(s.docs, d)
+	if d.head.kind == kindTurn {
+		s.turns[d.head.id] = d
+	}
+}
+
+// read makes a document of a record; nil if there is none to be had.
+func (s *search) read(seq int64, m *terms.Match) (*document, error) {
+	encoded, ok, err := s.view.Terms(seq)
+	if err != nil && !isGone(err) {
+		return nil, err
+	}
+	if err != nil || !ok || s.query.Match(encoded, m) != nil {
+		return nil, nil
+	}
+	h, err := s.engine.head(s.view, seq)
+	if err != nil {
+		if isGone(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	d := &document{
+		seq: seq, head: h, class: classOf(h.kind), length: m.Length, freq: slices.Clone(m.Freq), all: m.Entities,
+	}
+	average := s.stats.average(d.class)
+	for i, freq := range m.Freq {
+		if freq > 0 {
+			d.bm25 += terms.BM25(s.idf[d.class][i], float64(freq), float64(m.Length), average)
+		}
+	}
+	for i, shared := range m.Shared {
+		if shared {
+			d.common++
+			if s.isError[i] {
+				d.wrong++
+			}
+		}
+	}
+	return d, nil
+}
+
+// isGone tells that a record has been purged or cannot be read; a search goes
+// on without it.
+func isGone(err error) bool {
+	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrDamaged)
+}
+
+// isNewest tells whether a record is the newest version of itself in the view.
+func (s *search) isNewest(d *document) (bool, error) {
+	r, ok, err := s.view.Latest(d.head.kind, d.head.id)
+	if err != nil {
+		if isGone(err) {
+			return false, nil
+		}
+		return false, err
+	}
+	return ok && r.Seq == d.seq, nil
+}
+
+// invitations is how many of the best turns bring in their neighbours.
+const invitations = 50
+
+// inviteNeighbours adds the turns before and after the best turns, which may
+// hold none of the terms: the answer often stands next to the words of the
+// question.
+func (s *search) inviteNeighbours(m *terms.Match) error {
+	best := make([]*document, 0, len(s.turns))
+	for _, d := range s.docs {
+		if d.head.kind == kindTurn && d.bm25 > 0 {
+			d.score = terms.Round(d.bm25)
+			best = append(best, d)
+		}
+	}
+	slices.SortFunc(best, compareDocuments)
+	for _, d := range best[:min(len(best), invitations)] {
+		for _, step := range [...]int{-1, 1} {
+			id := neighbour(d.head.id, step)
+			if id == "" || s.turns[id] != nil {
+				continue
+			}
+			r, ok, err := s.view.Latest(kindTurn, id)
+			if err != nil && !isGone(err) {
+				return err
+			}
+			if err != nil || !ok {
+				continue
+			}
+			guest, err := s.read(r.Seq, m)
+			if err != nil {
+				return err
+			}
+			if guest != nil {
+				s.add(guest)
+			}
+		}
+	}
+	return nil
+}
+
+// neighbour returns the ID of the turn some steps away: "c12#3" to "c12#4". It
+// is empty where there is none.
+func neighbour(id string, step int) string {
+	at := strings.LastIndexByte(id, '#')
+	if at < 0 {
+		return ""
+	}
+	n, err := strconv.Atoi(id[at+1:])
+	if err != nil || n+step < 1 {
+		return ""
+	}
+	return id[:at+1] + strconv.Itoa(n+step)
+}
+
+// turnOf returns the ID of the turn that a record belongs to: "c12#3/call" to
+// "c12#3".
+func turnOf(id string) string {
+	at := strings.LastIndexByte(id, '#')
+	if at < 0 {
+		return id
+	}
+	if end := strings.IndexByte(id[at:], '/'); end >= 0 {
+		return id[:at+end]
+	}
+	return id
+}

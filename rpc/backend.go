@@ -1,0 +1,117 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"hexapla/rpc/wire"
+	"hexapla/session"
+)
+
+// BackendOptions are what a backend is made of.
+type BackendOptions struct {
+	DataDir string       // where the workspaces' stores lie
+	Log     *slog.Logger // until a client listens; nil discards
+	Now     func() int64 // Unix milliseconds; the system's clock when nil
+}
+
+// NewBackend returns the backend that serves workspaces from a data folder.
+// Stores are opened when a client opens its first session in them.
+func NewBackend(opts BackendOptions) Backend {
+	b := &backend{log: opts.Log}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	b.service = session.New(session.Options{DataDir: opts.DataDir, Now: opts.Now, Logf: func(format string, args ...any) {
+		b.logger().Warn(fmt.Sprintf(format, args...))
+	}})
+	return b
+}
+
+// backend binds the methods of the table to the sessions.
+type backend struct {
+	service *session.Service
+
+	mu   sync.Mutex // guards what follows
+	log  *slog.Logger
+	peer *Peer // nil until initialize
+}
+
+// Handlers implements Backend.
+func (b *backend) Handlers() map[string]Handler {
+	return map[string]Handler{
+		wire.MethodSessionOpen:        Typed(b.sessionOpen),
+		wire.MethodSessionList:        Typed(b.sessionList),
+		wire.MethodSessionClose:       Typed(b.sessionClose),
+		wire.MethodConversationRecord: Typed(b.conversationRecord),
+		wire.MethodConversationGet:    Typed(b.conversationGet),
+		wire.MethodToolRecord:         Typed(b.toolRecord),
+		wire.MethodBlobRead:           Typed(b.blobRead),
+		wire.MethodResponseIngest:     Typed(b.responseIngest),
+		wire.MethodHousekeepingApply:  Typed(b.housekeepingApply),
+		wire.MethodContextRequest:     Typed(b.contextRequest),
+		wire.MethodSearchQuery:        Typed(b.searchQuery),
+		wire.MethodReferenceLookup:    Typed(b.referenceLookup),
+		wire.MethodPackBuild:          Typed(b.packBuild),
+		wire.MethodPackReplay:         Typed(b.packReplay),
+		wire.MethodAuditQuery:         Typed(b.auditQuery),
+		wire.MethodInstructionsGet:    Typed(b.instructionsGet),
+		wire.MethodMetricsGet:         Typed(b.metricsGet),
+	}
+}
+
+// Initialize implements Backend.
+func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.peer, b.log = info.Peer, info.Peer.Log()
+	return nil
+}
+
+// Close implements Backend.
+func (b *backend) Close(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- b.service.Close() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (b *backend) logger() *slog.Logger {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log
+}
+
+// notify sends an event. Events that a slow client does not take are counted
+// and told by the connection; they never hold up a request.
+func (b *backend) notify(method string, params any) {
+	b.mu.Lock()
+	peer := b.peer
+	b.mu.Unlock()
+	if peer != nil {
+		_ = peer.Notify(method, params)
+	}
+}
+
+// recorded tells the client that a write was committed.
+func (b *backend) recorded(session, method string, sequence int64, conversation string) {
+	b.notify(wire.EventRecorded, wire.RecordedParams{
+		Session: session, Method: method, Sequence: sequence, Conversation: conversation,
+	})
+}
+
+func (b *backend) latencies() []wire.Latency {
+	b.mu.Lock()
+	peer := b.peer
+	b.mu.Unlock()
+	if peer == nil {
+		return nil
+	}
+	return peer.Latencies()
+}

@@ -1,0 +1,81 @@
+package rpc
+
+import (
+	"context"
+	"strconv"
+
+	"hexapla/layers"
+	"hexapla/rpc/wire"
+	"hexapla/session"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// textNormalised is the warning that invalid text was replaced (F13).
+const textNormalised = "text_normalised"
+
+func warnings(ctx context.Context) []string {
+	if Normalised(ctx) {
+		return []string{textNormalised}
+	}
+	return []string{}
+}
+
+func (b *backend) conversationRecord(ctx context.Context, p *wire.ConversationRecordParams) (*wire.ConversationRecordResult, error) {
+	s, err := b.service.Session(p.Session)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	req := session.RecordRequest{Conversation: p.Conversation, Done: p.Done, Outcome: layers.Outcome(p.Outcome), Key: p.Key}
+	if req.Housekeeping, err = housekeepingFromWire(p.Housekeeping); err != nil {
+		return nil, err
+	}
+	for i, t := range p.Turns {
+		turn, err := turnFromWire("turns["+itoa(i)+"]", t)
+		if err != nil {
+			return nil, err
+		}
+		req.Turns = append(req.Turns, turn)
+		for _, r := range turn.Results {
+			req.Contents = append(req.Contents, r.Content)
+		}
+	}
+	reply, err := s.Record(ctx, req)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	result := &wire.ConversationRecordResult{
+		Conversation: reply.Conversation, TurnNumbers: list(reply.Numbers), Sequence: reply.Sequence, Opened: reply.Opened,
+		Done: reply.Done, Completed: reply.Completed, ToolResults: []wire.CompressedToolResult{}, Warnings: warnings(ctx),
+	}
+	for _, r := range reply.Results {
+		result.ToolResults = append(result.ToolResults, compressedToWire(r.Compressed, r.Blob))
+	}
+	b.recorded(p.Session, wire.MethodConversationRecord, reply.Sequence, reply.Conversation)
+	return result, nil
+}
+
+func (b *backend) conversationGet(_ context.Context, p *wire.ConversationGetParams) (*wire.ConversationGetResult, error) {
+	s, err := b.service.Session(p.Session)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	reply, err := s.Conversation(session.ConversationRequest{
+		Conversation: p.Conversation, Detail: layers.Detail(p.Detail), MaxTokens: p.MaxTokens, AsOf: p.AsOf, Cursor: p.Cursor,
+	})
+	if err != nil {
+		return nil, domainError(err)
+	}
+	result := &wire.ConversationGetResult{
+		Conversation: p.Conversation, Detail: string(reply.Detail), Text: reply.Text, Tokens: reply.Tokens,
+		Header: headerToWire(reply.Header), Turns: []wire.RecordedTurn{}, Cursor: reply.Cursor, Sequence: reply.Sequence,
+	}
+	if reply.Detail != layers.DetailHeader {
+		summary := summaryToWire(reply.Summary)
+		result.Summary = &summary
+	}
+	for _, turn := range reply.Turns {
+		result.Turns = append(result.Turns, turnToWire(turn))
+	}
+	return result, nil
+}

@@ -1,0 +1,102 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"hexapla/layers"
+	"hexapla/rpc/wire"
+	"hexapla/session"
+)
+
+func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire.PackBuildResult, error) {
+	s, err := b.service.Session(p.Session)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	req := session.PackRequest{
+		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, AsOf: p.AsOf,
+	}
+	if p.Input != nil {
+		req.Input = &session.PackInput{Kind: layers.InputKind(p.Input.Type), Content: p.Input.Content}
+	}
+	if p.System != nil {
+		req.System = []session.SystemPart{
+			{Name: "tools", Text: p.System.Tools}, {Name: "environment", Text: p.System.Environment},
+			{Name: "guardrails", Text: p.System.Guardrails}, {Name: "other", Text: p.System.Other},
+		}
+	}
+	reply, err := s.BuildPack(ctx, req)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	b.notify(wire.EventPacked, wire.PackedParams{
+		Session: p.Session, Checksum: reply.Checksum, Sequence: reply.Pack.Sequence, Tokens: reply.Pack.Used(),
+		Available: p.Budget.Total - p.Budget.Reserved, CachedShare: reply.CachedShare, Dropped: len(reply.Pack.Dropped),
+	})
+	return &wire.PackBuildResult{
+		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical),
+		Stability: wire.Stability{CommonPrefixBytes: reply.PrefixBytes, CommonPrefixTokens: reply.PrefixTokens, CachedShare: reply.CachedShare},
+	}, nil
+}
+
+func (b *backend) packReplay(ctx context.Context, p *wire.PackReplayParams) (*wire.PackReplayResult, error) {
+	s, err := b.service.Session(p.Session)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	reply, err := s.Replay(ctx, p.Checksum)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	return &wire.PackReplayResult{
+		Checksum: p.Checksum, Rebuilt: reply.Checksum, Match: reply.Checksum == p.Checksum, Pack: json.RawMessage(reply.Canonical),
+	}, nil
+}
+
+const (
+	defaultAuditEntries = 20
+	maxAuditEntries     = 200
+)
+
+func (b *backend) auditQuery(_ context.Context, p *wire.AuditQueryParams) (*wire.AuditQueryResult, error) {
+	s, err := b.service.Session(p.Session)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	filter := session.AuditFilter{OnlySession: p.OnlySession, Checksum: p.Checksum, Limit: p.Limit}
+	if filter.Limit < 0 || filter.Limit > maxAuditEntries {
+		e := InvalidParams("limit", "limit: out of range")
+		e.Data.Limit = maxAuditEntries
+		return nil, e
+	}
+	if filter.Limit == 0 {
+		filter.Limit = defaultAuditEntries
+	}
+	if p.Cursor != "" {
+		if filter.Before, err = strconv.ParseInt(p.Cursor, 10, 64); err != nil || filter.Before <= 0 {
+			return nil, InvalidParams("cursor", "cursor: is not a cursor of this method")
+		}
+	}
+	entries, more, err := s.Audit(filter)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	result := &wire.AuditQueryResult{Entries: []wire.AuditEntry{}}
+	for _, entry := range entries {
+		out := wire.AuditEntry{
+			Entry: entry.Entry, Session: entry.Session, Checksum: entry.Checksum, Sequence: entry.Sequence,
+			Time: timeToWire(entry.Time), Sections: []wire.SectionTokens{}, Tokens: entry.Tokens,
+			Dropped: dropsToWire(entry.Dropped), Settings: entry.Settings,
+		}
+		for _, section := range entry.Sections {
+			out.Sections = append(out.Sections, wire.SectionTokens(section))
+		}
+		result.Entries = append(result.Entries, out)
+	}
+	if more > 0 {
+		result.Cursor = strconv.FormatInt(more, 10)
+	}
+	return result, nil
+}

@@ -1,0 +1,334 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hexapla/layers"
+	"hexapla/layers/digest"
+	"hexapla/layers/terms"
+	"hexapla/storage"
+)
+
+// completion is what changes a conversation's trio: that it is done, that the
+// model spoke of it, or both.
+type completion struct {
+	id           string
+	record       conversationRecord
+	appended     []layers.Turn // turns of the same write, not in the store yet
+	outcome      layers.Outcome
+	housekeeping *layers.Housekeeping
+}
+
+// kept is what came of a completion.
+type kept struct {
+	trio     trioRecord
+	exchange digest.Exchange
+	trimmed  []string
+}
+
+// complete writes the last version of a conversation and its trio.
+func (ws *Workspace) complete(tx *storage.Tx, c completion) (kept, error) {
+	c.record.Outcome = c.outcome
+	tx.Put(storage.Draft{Kind: kindConversation, ID: c.id, Parent: c.record.Session, Body: encode(c.record)})
+	return ws.keepHouse(tx, c)
+}
+
+// keepHouse writes a new version of a conversation's trio. What the model did
+// not say is extracted by rule; what it said before stays.
+func (ws *Workspace) keepHouse(tx *storage.Tx, c completion) (kept, error) {
+	v := tx.View()
+	counter := ws.standard()
+	turns, tokens, err := turnsOf(v, c.id)
+	if err != nil {
+		return kept{}, err
+	}
+	for i := range c.appended {
+		tokens += counter.Count(plainTurn(&c.appended[i]))
+	}
+	turns = append(turns, c.appended...)
+	out := kept{exchange: digest.Exchange{Tokens: tokens, Conversation: layers.Conversation{
+		ID: c.id, Session: c.record.Session, Opened: c.record.Opened, Outcome: c.record.Outcome, Turns: turns,
+	}}}
+	trio := trioRecord{Header: digest.Header(out.exchange, counter), Summary: digest.Summary(out.exchange, counter)}
+	if before, _, ok, err := latest[trioRecord](v, kindTrio, c.id); err != nil {
+		return kept{}, err
+	} else if ok {
+		keepSaid(&trio, before)
+	}
+	if c.record.Outcome != layers.OutcomeCompleted || trio.Header.Outcome == layers.OutcomeOngoing {
+		// The rule may infer that a completed conversation ended in an error;
+		// otherwise what the client says of the end holds.
+		trio.Header.Outcome = c.record.Outcome
+	}
+	if c.housekeeping != nil {
+		said(&trio, c.housekeeping)
+	}
+	trio.Header.ID, trio.Summary.ConversationID = c.id, c.id
+	trio.Header.TokenCount = tokens
+	trio.Summary.Retrievable = true
+	var trimmed []string
+	trio.Header, trimmed = digest.TrimHeader(trio.Header, counter)
+	out.trimmed = append(out.trimmed, trimmed...)
+	trio.Summary, trimmed = digest.TrimSummary(trio.Summary, counter)
+	out.trimmed = append(out.trimmed, trimmed...)
+	text := digest.RenderHeader(trio.Header) + digest.RenderSummary(trio.Summary, c.id)
+	tx.Put(storage.Draft{
+		Kind: kindTrio, ID: c.id, Parent: c.id, Body: encode(trio),
+		Terms: terms.NewDoc(text, digest.EntitiesOf(text)).Encode(),
+	})
+	if c.housekeeping != nil {
+		tx.Put(storage.Draft{Kind: kindHousekeeping, ID: c.id, Parent: c.id, Body: encode(c.housekeeping)})
+	}
+	out.trio = trio
+	return out, nil
+}
+
+// keepSaid carries over what the model said of the conversation before.
+func keepSaid(trio *trioRecord, before trioRecord) {
+	if before.Header.Source == layers.SourceHousekeeping {
+		outcome := trio.Header.Outcome
+		trio.Header = before.Header
+		trio.Header.Outcome = outcome
+	}
+	if before.Summary.Source == layers.SourceHousekeeping {
+		trio.Summary = before.Summary
+	}
+}
+
+// said puts what the model says in the place of what was extracted.
+func said(trio *trioRecord, h *layers.Housekeeping) {
+	r := h.LLM.ResponseHeader
+	if r.Topic != "" || r.Summary != "" {
+		trio.Header.Source = layers.SourceHousekeeping
+		trio.Header.Topic = either(oneLine(r.Topic), trio.Header.Topic)
+		trio.Header.Summary = either(oneLine(r.Summary), trio.Header.Summary)
+	}
+	if len(r.KeyEntities) > 0 {
+		trio.Header.KeyEntities = r.KeyEntities
+	}
+	if r.Outcome != "" {
+		trio.Header.Outcome = r.Outcome
+	}
+	if h.LLM.ContextSummary != "" {
+		trio.Summary.Source = layers.SourceHousekeeping
+		trio.Summary.Content = h.LLM.ContextSummary
+	}
+	if len(h.LLM.KeyDecisions) > 0 {
+		trio.Summary.KeyDecisions = h.LLM.KeyDecisions
+	}
+	if len(h.LLM.CodeChanges) > 0 {
+		trio.Summary.CodeChanges = h.LLM.CodeChanges
+	}
+	if len(h.LLM.OpenQuestions) > 0 {
+		trio.Summary.OpenQuestions = h.LLM.OpenQuestions
+	}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// storyLength is how many trios the rule for layer 0 looks back at.
+const storyLength = 12
+
+// renewal is what moves layer 0 on.
+type renewal struct {
+	session      string
+	done         []kept           // conversations whose trio was just written, oldest first
+	ongoing      *digest.Exchange // the conversation in progress, if there is one
+	housekeeping *layers.Housekeeping
+}
+
+// renew writes the next version of layer 0: what the model said, where it said
+// something, and the rule's story where it never did. It returns the names of
+// fields that were over their cap.
+func (ws *Workspace) renew(tx *storage.Tx, r renewal) (layers.CurrentContext, []string, error) {
+	v, counter := tx.View(), ws.standard()
+	previous, _, ok, err := currentContext(v, r.session)
+	if err != nil {
+		return previous, nil, err
+	}
+	story := digest.Story{Ongoing: r.ongoing}
+	if ok {
+		story.Previous = &previous
+	}
+	if story.Trios, err = triosOf(v, r, storyLength); err != nil {
+		return previous, nil, err
+	}
+	next := digest.CurrentContext(story, counter)
+	if ok && previous.Source == layers.SourceHousekeeping {
+		// The model's own story counts for more than the rule's.
+		updated := next.LastUpdated
+		next = previous
+		next.LastUpdated = updated
+	}
+	if r.housekeeping != nil && r.housekeeping.LLM.CurrentContext != nil {
+		next = sayContext(next, *r.housekeeping.LLM.CurrentContext)
+	}
+	next, trimmed := digest.TrimCurrentContext(next, counter)
+	body := encode(next)
+	tx.Put(storage.Draft{Kind: kindContext, ID: r.session, Body: body})
+	tx.Put(storage.Draft{Kind: kindContext, ID: workspaceContext, Body: body})
+	return next, trimmed, nil
+}
+
+// sayContext puts the fields that the model gave in place of the ones before.
+func sayContext(cc, said layers.CurrentContext) layers.CurrentContext {
+	cc.Source = layers.SourceHousekeeping
+	cc.OverallNarrative = either(said.OverallNarrative, cc.OverallNarrative)
+	cc.CurrentObjective = either(said.CurrentObjective, cc.CurrentObjective)
+	cc.ContextualState = either(said.ContextualState, cc.ContextualState)
+	replace(&cc.KeyAchievements, said.KeyAchievements)
+	replace(&cc.NextSteps, said.NextSteps)
+	replace(&cc.ActiveEntities.Files, said.ActiveEntities.Files)
+	replace(&cc.ActiveEntities.Functions, said.ActiveEntities.Functions)
+	replace(&cc.ActiveEntities.Concepts, said.ActiveEntities.Concepts)
+	return cc
+}
+
+func replace(list *[]string, by []string) {
+	if len(by) > 0 {
+		*list = by
+	}
+}
+
+// currentContext returns the session's layer 0, or the workspace's where the
+// session has none yet, and its sequence.
+func currentContext(v storage.View, session string) (layers.CurrentContext, int64, bool, error) {
+	body, seq, ok, err := latest[layers.CurrentContext](v, kindContext, session)
+	if err != nil || ok {
+		return body, seq, ok, err
+	}
+	return latest[layers.CurrentContext](v, kindContext, workspaceContext)
+}
+
+// triosOf returns the trios of the session's last n conversations, oldest
+// first, with those that were just written in their newest form.
+func triosOf(v storage.View, r renewal, n int) ([]digest.Trio, error) {
+	list := listOfSession(r.session)
+	length := v.ListLen(list)
+	entries, err := v.List(list, max(0, length-n), length)
+	if err != nil {
+		return nil, err
+	}
+	var out []digest.Trio
+	for _, entry := range entries {
+		trio, _, ok, err := latest[trioRecord](v, kindTrio, entry.ID)
+		if err != nil {
+			return nil, err
+		}
+		for i := range r.done {
+			if r.done[i].trio.Header.ID == entry.ID {
+				trio, ok = r.done[i].trio, true
+			}
+		}
+		if ok && (r.ongoing == nil || r.ongoing.Conversation.ID != entry.ID) {
+			out = append(out, digest.Trio(trio))
+		}
+	}
+	for i := range r.done { // opened and completed by this very write
+		id := r.done[i].trio.Header.ID
+		if len(out) == 0 || out[len(out)-1].Header.ID != id && !contains(entries, id) {
+			out = append(out, digest.Trio(r.done[i].trio))
+		}
+	}
+	return out, nil
+}
+
+func contains(entries []storage.ListEntry, id string) bool {
+	for _, entry := range entries {
+		if entry.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// turnsOf reads a conversation's turns, without the outputs' contents, and
+// their tokens in full.
+func turnsOf(v storage.View, conversation string) (turns []layers.Turn, tokens int, err error) {
+	list := listOfTurns(conversation)
+	entries, err := v.List(list, 0, v.ListLen(list))
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, entry := range entries {
+		record, err := v.Get(entry.Seq)
+		if err != nil {
+			return nil, 0, err
+		}
+		var body turnRecord
+		if err := json.Unmarshal(record.Body, &body); err != nil {
+			return nil, 0, fmt.Errorf("read turn %q: %w", entry.ID, err)
+		}
+		turns = append(turns, body.Turn)
+		tokens += body.Tokens
+	}
+	return turns, tokens, nil
+}
+
+// renewalOf is the renewal that follows from one conversation's change.
+func renewalOf(session string, outcome layers.Outcome, k kept, h *layers.Housekeeping) renewal {
+	r := renewal{session: session, housekeeping: h}
+	if outcome == layers.OutcomeOngoing {
+		r.ongoing = &k.exchange
+	} else {
+		r.done = []kept{k}
+	}
+	return r
+}
+
+// HousekeepingReply shows what came of housekeeping.
+type HousekeepingReply struct {
+	Conversation string
+	Header       layers.Header
+	Summary      layers.Summary
+	Context      layers.CurrentContext
+	Trimmed      []string
+	Sequence     int64 `json:"-"`
+}
+
+// ApplyHousekeeping writes what the model says of a conversation; without an
+// id, of the session's newest.
+func (s *Session) ApplyHousekeeping(ctx context.Context, conversation string, h layers.Housekeeping, key string) (HousekeepingReply, error) {
+	ws := s.Workspace
+	request := struct {
+		Conversation string
+		Housekeeping layers.Housekeeping
+	}{conversation, h}
+	reply, receipt, err := write(ctx, ws, "housekeeping/apply", s.ID, key, request, func(tx *storage.Tx) (HousekeepingReply, error) {
+		v := tx.View()
+		id := conversation
+		if id == "" {
+			list := listOfSession(s.ID)
+			n := v.ListLen(list)
+			if n == 0 {
+				return HousekeepingReply{}, fmt.Errorf("the session has no conversation: %w", ErrNotFound)
+			}
+			entries, err := v.List(list, n-1, n)
+			if err != nil {
+				return HousekeepingReply{}, err
+			}
+			id = entries[0].ID
+		}
+		record, _, ok, err := latest[conversationRecord](v, kindConversation, id)
+		if err != nil {
+			return HousekeepingReply{}, err
+		}
+		if !ok || record.Session != s.ID {
+			return HousekeepingReply{}, notFound("conversation", id)
+		}
+		out, err := ws.keepHouse(tx, completion{id: id, record: record, housekeeping: &h})
+		if err != nil {
+			return HousekeepingReply{}, err
+		}
+		context, trimmed, err := ws.renew(tx, renewalOf(s.ID, record.Outcome, out, &h))
+		return HousekeepingReply{
+			Conversation: id, Header: out.trio.Header, Summary: out.trio.Summary,
+			Context: context, Trimmed: append(out.trimmed, trimmed...),
+		}, err
+	})
+	reply.Sequence = receipt.Seq
+	return reply, err
+}

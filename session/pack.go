@@ -1,0 +1,410 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"hexapla/layers"
+	"hexapla/storage"
+)
+
+// PackRequest asks for a pack.
+type PackRequest struct {
+	Budget layers.Budget `json:"budget"`
+	Model  string        `json:"model,omitempty"`
+	Layout layers.Layout `json:"layout,omitempty"`
+	Input  *PackInput    `json:"input,omitempty"`
+	System []SystemPart  `json:"system,omitempty"`
+	Task   string        `json:"task,omitempty"`
+	AsOf   int64         `json:"asOf,omitempty"`
+}
+
+// PackInput is the input that is not recorded yet.
+type PackInput struct {
+	Kind    layers.InputKind `json:"kind"`
+	Content string           `json:"content"`
+}
+
+// SystemPart is one part of the system branch.
+type SystemPart struct {
+	Name string `json:"name"` // "tools", "environment", "guardrails" or "other"
+	Text string `json:"text"`
+}
+
+// PackReply is a pack and how it continues the one before.
+type PackReply struct {
+	Checksum     string
+	Canonical    []byte // the pack as canonical JSON
+	Pack         *layers.Pack
+	PrefixBytes  int
+	PrefixTokens int
+	CachedShare  float64
+}
+
+// maxBudget bounds the tokens of a budget.
+const maxBudget = 100_000_000
+
+func (r *PackRequest) check() error {
+	switch {
+	case r.Budget.Total <= 0:
+		return invalid("budget.total", "must be positive")
+	case r.Budget.Total > maxBudget:
+		return &InvalidError{Path: "budget.total", Message: "too large", Limit: maxBudget}
+	case r.Budget.Reserved < 0:
+		return invalid("budget.reserved", "must not be negative")
+	case r.Budget.Reserved > maxBudget:
+		return &InvalidError{Path: "budget.reserved", Message: "too large", Limit: maxBudget}
+	case r.AsOf < 0:
+		return invalid("asOf", "must not be negative")
+	}
+	switch r.Layout {
+	case "", layers.LayoutStablePrefix, layers.LayoutNarrativeFirst:
+	default:
+		return invalid("layout", "must be %q or %q", layers.LayoutStablePrefix, layers.LayoutNarrativeFirst)
+	}
+	if r.Input == nil {
+		return nil
+	}
+	if len(r.Input.Content) > maxTextSize {
+		return &TooLargeError{Path: "input.content", Limit: maxTextSize}
+	}
+	switch r.Input.Kind {
+	case layers.InputUserQuery, layers.InputToolResponse, layers.InputUserFeedback:
+		return nil
+	}
+	return invalid("input.type", `must be "user_query", "tool_response" or "user_feedback"`)
+}
+
+// BuildPack builds a pack, writes it to the audit log and compares it with the
+// session's pack before.
+func (s *Session) BuildPack(ctx context.Context, req PackRequest) (PackReply, error) {
+	if req.Model == "" {
+		req.Model = s.Model()
+	}
+	if req.Layout == "" {
+		req.Layout = layers.LayoutStablePrefix
+	}
+	reply, err := s.Workspace.buildPack(ctx, s.ID, req)
+	if err != nil {
+		return reply, err
+	}
+	s.compare(&reply)
+	s.Workspace.audit(s.ID, req, &reply)
+	s.Workspace.metrics.add(reply.Pack)
+	return reply, nil
+}
+
+// buildPack builds a pack without leaving a trace.
+func (ws *Workspace) buildPack(ctx context.Context, session string, req PackRequest) (PackReply, error) {
+	if err := req.check(); err != nil {
+		return PackReply{}, err
+	}
+	snapshot, err := ws.store.Snapshot()
+	if err != nil {
+		return PackReply{}, err
+	}
+	defer snapshot.Release()
+	p := &packer{ws: ws, session: session, snapshot: snapshot, view: snapshot.View(), counter: ws.counter(req.Model)}
+	if req.AsOf != 0 {
+		if p.view, err = snapshot.At(req.AsOf); err != nil {
+			return PackReply{}, fmt.Errorf("sequence %d: %w", req.AsOf, ErrNotFound)
+		}
+	}
+	if _, ok, err := p.view.Latest(kindSession, session); err != nil {
+		return PackReply{}, err
+	} else if !ok {
+		return PackReply{}, notFound("session", session)
+	}
+	if p.stream, err = p.streamOf(ctx, p.pending(req.Input)); err != nil {
+		return PackReply{}, err
+	}
+	full, err := sessionTokens(p.view, session)
+	if err != nil {
+		return PackReply{}, err
+	}
+	pack, err := layers.Build(layers.Input{
+		Seed: p.seed(req), Session: session, Sequence: p.view.Seq(), Layout: req.Layout,
+		Budget: req.Budget, Policy: ws.opts.Policy, Settings: ws.settings, Count: p.counter,
+		System: p.system(req.System), Stream: p.stream.conversations, Start: p.stream.start,
+		WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full,
+	})
+	if err != nil {
+		return PackReply{}, err
+	}
+	reply := PackReply{Pack: pack, Canonical: pack.AppendCanonical(nil)}
+	reply.Checksum = layers.Checksum(reply.Canonical)
+	return reply, nil
+}
+
+// pending returns the input if it is not the newest turn already.
+func (p *packer) pending(in *PackInput) *pendingInput {
+	if in == nil {
+		return nil
+	}
+	id, _, err := ongoing(p.view, p.session)
+	if err == nil && id != "" {
+		if n := p.view.ListLen(listOfTurns(id)); n > 0 {
+			body, _, ok, err := latest[turnRecord](p.view, kindTurn, turnID(id, n))
+			if err == nil && ok && body.Role == layers.RoleUser && body.Text == in.Content {
+				return nil
+			}
+		}
+	}
+	return &pendingInput{kind: in.Kind, content: asText(in.Content)}
+}
+
+// seed is derived from the task and the turn (H12).
+func (p *packer) seed(req PackRequest) string {
+	task := either(req.Task, p.session)
+	turn := "0"
+	if id, _, err := ongoing(p.view, p.session); err == nil && id != "" {
+		turn = turnID(id, p.view.ListLen(listOfTurns(id)))
+	}
+	return layers.Checksum([]byte(task + "\x00" + turn))[:16]
+}
+
+// systemHeading begins a part of the system branch.
+func systemHeading(part string) string {
+	switch part {
+	case "tools":
+		return "# Tools"
+	case "environment":
+		return "# Environment"
+	case "guardrails":
+		return "# Guardrails"
+	}
+	return "# System"
+}
+
+func (p *packer) system(parts []SystemPart) []layers.Item {
+	var items []layers.Item
+	for _, part := range parts {
+		if part.Text == "" {
+			continue
+		}
+		items = append(items, layers.Item{ID: part.Name, Form: p.form(layers.FormFull, block(systemHeading(part.Name), asText(part.Text)))})
+	}
+	return items
+}
+
+// lastPack is what is kept of a session's pack to compare the next one with.
+type lastPack struct{ text string }
+
+// compare tells how much of the pack is the same bytes as the session's pack
+// before, and remembers it.
+func (s *Session) compare(reply *PackReply) {
+	pack := reply.Pack
+	s.mu.Lock()
+	before := s.lastText[pack.Layout]
+	s.lastText[pack.Layout] = &lastPack{text: pack.Text}
+	s.mu.Unlock()
+	if before == nil || len(pack.Text) == 0 {
+		return
+	}
+	n := commonPrefix(before.text, pack.Text)
+	reply.PrefixBytes = n
+	reply.CachedShare = float64(n) / float64(len(pack.Text))
+	at := 0
+	for i := range pack.Sections {
+		for _, item := range pack.Sections[i].Items {
+			if at += len(item.Form.Text); at > n {
+				return
+			}
+			reply.PrefixTokens += item.Form.Tokens
+		}
+	}
+}
+
+func commonPrefix(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// auditRecord is the body of an audit entry: enough to tell what was in a pack
+// and to build it again.
+type auditRecord struct {
+	Session  string        `json:"session"`
+	Checksum string        `json:"checksum"`
+	Sequence int64         `json:"sequence"`
+	Time     int64         `json:"time"`
+	Request  PackRequest   `json:"request"`
+	System   string        `json:"system,omitempty"` // name of the table that holds the system parts
+	Sections []auditTokens `json:"sections"`
+	Tokens   int           `json:"tokens"`
+	Dropped  []layers.Drop `json:"dropped"`
+	Settings string        `json:"settings"`
+}
+
+type auditTokens struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+}
+
+// maxAuditDrops bounds the drops that an audit entry lists; the pack built
+// again has them all.
+const maxAuditDrops = 50
+
+// audit writes the pack to the audit log. It does not wait for the disk.
+func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply) {
+	pack := reply.Pack
+	record := auditRecord{
+		Session: session, Checksum: reply.Checksum, Sequence: pack.Sequence, Time: ws.opts.Now(),
+		Request: req, Tokens: pack.Used(), Dropped: pack.Dropped[:min(len(pack.Dropped), maxAuditDrops)], Settings: pack.Settings,
+	}
+	for i := range pack.Sections {
+		record.Sections = append(record.Sections, auditTokens{pack.Sections[i].Name, pack.Sections[i].Tokens})
+	}
+	if len(req.System) > 0 {
+		// The same system branch comes with every call; it is kept once.
+		body := encode(req.System)
+		record.System = "system/" + layers.Checksum(body)[:32]
+		record.Request.System = nil
+		if err := ws.keepTable(record.System, body); err != nil {
+			ws.opts.Logf("workspace %s: audit: %v", ws.ID, err)
+		}
+	}
+	ws.store.AppendAudit(reply.Checksum, encode(record))
+}
+
+// keepTable stores a table once.
+func (ws *Workspace) keepTable(name string, body []byte) error {
+	if _, ok := ws.tables.Load(name); ok {
+		return nil
+	}
+	if err := ws.store.PutTable(name, body); err != nil {
+		return err
+	}
+	ws.tables.Store(name, true)
+	return nil
+}
+
+// AuditEntry is one pack that was built.
+type AuditEntry struct {
+	Entry int64
+	auditRecord
+}
+
+// AuditFilter chooses audit entries.
+type AuditFilter struct {
+	OnlySession bool
+	Checksum    string
+	Before      int64 // entries with a smaller number; 0 means the newest
+	Limit       int
+}
+
+// Audit lists packs that were built, newest first. more is the number to go on
+// before; 0 at the end.
+func (s *Session) Audit(filter AuditFilter) (entries []AuditEntry, more int64, err error) {
+	err = s.Workspace.view(0, func(v storage.View) error {
+		add := func(entry int64, body []byte) (bool, error) {
+			var record auditRecord
+			if err := json.Unmarshal(body, &record); err != nil {
+				return false, fmt.Errorf("read audit entry %d: %w", entry, err)
+			}
+			if filter.OnlySession && record.Session != s.ID {
+				return true, nil
+			}
+			if len(entries) == filter.Limit {
+				more = entries[len(entries)-1].Entry
+				return false, nil
+			}
+			entries = append(entries, AuditEntry{entry, record})
+			return true, nil
+		}
+		if filter.Checksum != "" {
+			if entry, body, ok := v.AuditByChecksum(filter.Checksum); ok {
+				_, err := add(entry, body)
+				return err
+			}
+			return nil
+		}
+		var failed error
+		v.AuditRange(filter.Before, 0, func(entry int64, body []byte) bool {
+			goOn, err := add(entry, body)
+			failed = err
+			return goOn && err == nil
+		})
+		return failed
+	})
+	return entries, more, err
+}
+
+// Replay builds a pack of the audit log again.
+func (s *Session) Replay(ctx context.Context, checksum string) (PackReply, error) {
+	ws := s.Workspace
+	var record auditRecord
+	err := ws.view(0, func(v storage.View) error {
+		_, body, ok := v.AuditByChecksum(checksum)
+		if !ok {
+			return fmt.Errorf("no pack of this checksum: %w", ErrNotFound)
+		}
+		if err := json.Unmarshal(body, &record); err != nil {
+			return fmt.Errorf("read audit entry: %w", err)
+		}
+		if record.System != "" {
+			parts, ok := v.Table(record.System)
+			if !ok {
+				return fmt.Errorf("system branch of the pack: %w", ErrNotFound)
+			}
+			return json.Unmarshal(parts, &record.Request.System)
+		}
+		return nil
+	})
+	if err != nil {
+		return PackReply{}, err
+	}
+	req := record.Request
+	req.AsOf = record.Sequence
+	return ws.buildPack(ctx, record.Session, req)
+}
+
+// packMetrics counts the packs of this process.
+type packMetrics struct {
+	mu         sync.Mutex
+	packs      int64
+	tokens     int64
+	violations int64
+}
+
+func (m *packMetrics) add(p *layers.Pack) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.packs++
+	m.tokens += int64(p.Used())
+	if p.Used()+p.Budget.Reserved > p.Budget.Total {
+		m.violations++
+	}
+}
+
+// Metrics is counts and sizes of a workspace.
+type Metrics struct {
+	Sequence, FullTokens, BlobBytes, Packs, PackTokens, Violations, Indexed int64
+	Conversations, Turns, Blobs                                             int
+}
+
+// Metrics returns the workspace's counts and those of this process.
+func (ws *Workspace) Metrics() (m Metrics, err error) {
+	err = ws.view(0, func(v storage.View) error {
+		m.Sequence = v.Seq()
+		m.Conversations = v.ListLen(listConversations)
+		m.Turns = int(v.Counter(counterTurns))
+		m.FullTokens = v.Counter(counterTokens)
+		m.Blobs = int(v.Counter(counterBlobs))
+		m.BlobBytes = v.Counter(counterBlobBytes)
+		return nil
+	})
+	ws.metrics.mu.Lock()
+	m.Packs, m.PackTokens, m.Violations = ws.metrics.packs, ws.metrics.tokens, ws.metrics.violations
+	ws.metrics.mu.Unlock()
+	if ws.index != nil {
+		m.Indexed = ws.index.Watermark()
+	}
+	return m, err
+}

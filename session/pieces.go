@@ -1,0 +1,212 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"hexapla/layers"
+	"hexapla/layers/digest"
+	"hexapla/layers/tokens"
+)
+
+// Tokens of the shorter forms of a piece. They are part of the packing policy
+// (layers.PolicyVersion).
+const (
+	briefText  = 80 // an assistant's text in brief
+	briefQuery = 160
+	briefCall  = 40 // one call's arguments in brief
+	lineTokens = 28 // any piece in one line
+	briefFacts = 60 // files, errors and places of a tool output in brief
+)
+
+// shaper makes the forms of pieces.
+type shaper struct {
+	counter layers.Counter
+	policy  layers.Policy
+	// read returns the content of a tool output, or false if its bytes are
+	// missing or damaged.
+	read func(layers.BlobRef) (string, bool)
+}
+
+// pieces returns the pieces of a turn. A turn with several tool results gives
+// a piece for each, so that they can be shown in different detail.
+func (s *shaper) pieces(conversation string, turn *layers.Turn, seq int64) []layers.Piece {
+	id := turnID(conversation, turn.Number)
+	switch turn.Role {
+	case layers.RoleUser:
+		return []layers.Piece{{ID: id, Seq: seq, User: true, Forms: s.userForms(id, turn)}}
+	case layers.RoleAssistant:
+		return []layers.Piece{{ID: id, Seq: seq, Answer: true, Forms: s.assistantForms(id, turn)}}
+	}
+	out := make([]layers.Piece, 0, len(turn.Results)+1)
+	if turn.Text != "" {
+		out = append(out, layers.Piece{ID: id, Seq: seq, Forms: s.userForms(id, turn)})
+	}
+	for i := range turn.Results {
+		resultID := id
+		if len(turn.Results) > 1 {
+			resultID = outputID(conversation, turn.Number, i)
+		}
+		out = append(out, layers.Piece{ID: resultID, Seq: seq, Forms: s.resultForms(resultID, &turn.Results[i])})
+	}
+	return out
+}
+
+func (s *shaper) userForms(id string, turn *layers.Turn) []layers.Form {
+	role := "user"
+	switch turn.Kind {
+	case layers.InputUserFeedback:
+		role = "user feedback"
+	case layers.InputToolResponse:
+		role = "tool"
+	}
+	head := "### " + id + " " + role
+	return s.forms(
+		layers.Form{Detail: layers.FormFull, Text: block(head, turn.Text)},
+		layers.Form{Detail: layers.FormBrief, Text: block(head, s.trim(turn.Text, briefQuery))},
+		layers.Form{Detail: layers.FormLine, Text: s.line(head, turn.Text)},
+	)
+}
+
+func (s *shaper) assistantForms(id string, turn *layers.Turn) []layers.Form {
+	head := "### " + id + " assistant"
+	var full, brief strings.Builder
+	full.WriteString(turn.Text)
+	brief.WriteString(s.trim(turn.Text, briefText))
+	for _, call := range turn.Calls {
+		newLine(&full)
+		newLine(&brief)
+		full.WriteString("call " + call.Name + " " + s.cut(call.Input, s.policy.CallCap))
+		brief.WriteString("call " + call.Name + " " + oneLine(tokens.Prefix(s.counter, call.Input, briefCall)))
+	}
+	line := turn.Text
+	if len(turn.Calls) > 0 {
+		call := turn.Calls[len(turn.Calls)-1]
+		line = "call " + call.Name + " " + call.Input
+		if more := len(turn.Calls) - 1; more > 0 {
+			line = fmt.Sprintf("%d more, %s", more, line)
+		}
+	}
+	return s.forms(
+		layers.Form{Detail: layers.FormFull, Text: block(head, full.String())},
+		layers.Form{Detail: layers.FormBrief, Text: block(head, brief.String())},
+		layers.Form{Detail: layers.FormLine, Text: s.line(head, line)},
+	)
+}
+
+func newLine(b *strings.Builder) {
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+}
+
+func (s *shaper) resultForms(id string, result *layers.ToolResult) []layers.Form {
+	head := "### " + id + " tool " + oneLine(result.Tool)
+	if result.IsError {
+		head += " failed"
+	}
+	brief := block(head, result.Compressed.Summary+facts(s, result.Compressed))
+	line := s.line(head, result.Compressed.Summary)
+	content, ok := s.read(result.Blob)
+	if !ok {
+		brief = block(head+" (blob_missing)", result.Compressed.Summary)
+		return s.forms(layers.Form{Detail: layers.FormBrief, Text: brief}, layers.Form{Detail: layers.FormLine, Text: line})
+	}
+	return s.forms(
+		layers.Form{Detail: layers.FormFull, Text: block(head, s.cut(content, s.policy.ResultCap))},
+		layers.Form{Detail: layers.FormExcerpt, Text: block(head, s.cut(content, s.policy.ExcerptCap))},
+		layers.Form{Detail: layers.FormBrief, Text: brief},
+		layers.Form{Detail: layers.FormLine, Text: line},
+	)
+}
+
+// facts are the places a compressed result points at, within briefFacts tokens.
+func facts(s *shaper, c layers.CompressedToolResult) string {
+	var b strings.Builder
+	list := func(name string, items []string) {
+		if len(items) > 0 {
+			b.WriteString("\n" + name + ": " + strings.Join(items, ", "))
+		}
+	}
+	list("errors", c.ErrorPatterns)
+	list("files", c.KeyFiles)
+	list("at", c.Pointers)
+	list("names", c.Entities)
+	text := tokens.Prefix(s.counter, b.String(), briefFacts)
+	if len(text) < b.Len() {
+		if cut := strings.LastIndexAny(text, ",\n"); cut >= 0 {
+			text = text[:cut]
+		}
+	}
+	return strings.TrimRight(text, " ,")
+}
+
+// cut returns text within a cap of tokens: whole, or its beginning and end with
+// a line between them that says how much is left out.
+func (s *shaper) cut(text string, most int) string {
+	if len(text) <= most || s.counter.Count(text) <= most { // a token has at least one byte
+		return text
+	}
+	const marker = 16 // tokens of the line between
+	room := max(most-marker, 1)
+	head := wholeLines(tokens.Prefix(s.counter, text, room*2/3), true)
+	tail := wholeLines(tokens.Suffix(s.counter, text[len(head):], room-room*2/3), false)
+	left := text[len(head) : len(text)-len(tail)]
+	between := fmt.Sprintf("[%d bytes, %d lines left out]", len(left), strings.Count(left, "\n"))
+	return strings.TrimRight(head, "\n") + "\n" + between + "\n" + strings.TrimLeft(tail, "\n")
+}
+
+// wholeLines cuts a beginning (or an end) of a text at a line's border, unless
+// that would lose more than half of it.
+func wholeLines(text string, beginning bool) string {
+	if beginning {
+		if at := strings.LastIndexByte(text, '\n'); at > len(text)/2 {
+			return text[:at+1]
+		}
+		return text
+	}
+	if at := strings.IndexByte(text, '\n'); at >= 0 && at < len(text)/2 {
+		return text[at+1:]
+	}
+	return text
+}
+
+func (s *shaper) trim(text string, most int) string {
+	text, _ = digest.Trim(text, most, s.counter)
+	return text
+}
+
+// line is a piece in one line of at most lineTokens beside its heading.
+func (s *shaper) line(head, text string) string {
+	const look = 400 // bytes that can matter for so few tokens
+	if len(text) > look {
+		text = strings.ToValidUTF8(text[:look], "")
+	}
+	return head + ": " + strings.TrimRight(oneLine(tokens.Prefix(s.counter, oneLine(text), lineTokens)), " ") + "\n"
+}
+
+// block is a heading line and a text that ends in exactly one line feed more
+// than it has.
+func block(head, text string) string {
+	if text == "" {
+		return head + "\n"
+	}
+	if strings.HasSuffix(text, "\n") {
+		return head + "\n" + text
+	}
+	return head + "\n" + text + "\n"
+}
+
+// forms counts the forms and leaves out those that are not shorter than the
+// one before.
+func (s *shaper) forms(forms ...layers.Form) []layers.Form {
+	out := forms[:0]
+	for _, form := range forms {
+		form.Tokens = s.counter.Count(form.Text)
+		if n := len(out); n > 0 && form.Tokens >= out[n-1].Tokens {
+			continue
+		}
+		out = append(out, form)
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"hexapla/layers"
+	"hexapla/storage"
+)
+
+// Kinds of records. The names are on disk; do not change them.
+const (
+	kindSession      = "session"
+	kindConversation = "conversation"
+	kindTurn         = "turn"
+	kindOutput       = "output"
+	kindTrio         = "trio"
+	kindContext      = "context"
+	kindTool         = "tool"
+	kindServed       = "served"
+	kindArchive      = "archive"
+	kindHousekeeping = "housekeeping"
+)
+
+// Counters of a workspace.
+const (
+	counterTurns     = "turns"
+	counterTokens    = "fullTokens"
+	counterBlobs     = "blobs"
+	counterBlobBytes = "blobBytes"
+)
+
+// workspaceContext is the id under which the newest layer 0 of any session is
+// kept, so that a new session inherits it (H24).
+const workspaceContext = "workspace"
+
+// sessionRecord is the body of a session record.
+type sessionRecord struct {
+	Agent  string `json:"agent,omitempty"`
+	Title  string `json:"title,omitempty"`
+	Model  string `json:"model,omitempty"`
+	Closed bool   `json:"closed,omitempty"`
+}
+
+// conversationRecord is the body of a conversation record. The first version
+// is written when the conversation opens, the second when it is done.
+type conversationRecord struct {
+	Session string         `json:"session"`
+	Outcome layers.Outcome `json:"outcome"`
+	Opened  int64          `json:"opened"` // sequence of the first version
+	Time    int64          `json:"time"`   // Unix ms of the first turn, as claimed
+}
+
+// turnRecord is the body of a turn record.
+type turnRecord struct {
+	layers.Turn
+	Tokens int   `json:"tokens"` // of the turn in full, o200k_base
+	Total  int64 `json:"total"`  // of all the session's turns up to this one
+}
+
+// outputRecord is the body of an output record: one tool output in a turn.
+type outputRecord struct {
+	Turn   int            `json:"turn"`
+	Result int            `json:"result"` // index in the turn's results
+	Tool   string         `json:"tool"`
+	Blob   layers.BlobRef `json:"blob"`
+}
+
+// trioRecord is the body of a trio record: the header and the summary of a
+// conversation. The third part, the full text, are its turns.
+type trioRecord struct {
+	Header  layers.Header  `json:"header"`
+	Summary layers.Summary `json:"summary"`
+}
+
+// servedRecord is the body of a served record: what a context request was
+// answered with.
+type servedRecord struct {
+	Items []servedItem `json:"items"`
+	Query string       `json:"query,omitempty"`
+}
+
+type servedItem struct {
+	ID     string        `json:"id"` // of a conversation or of a turn
+	Detail layers.Detail `json:"detail"`
+	Tokens int           `json:"tokens"`
+}
+
+// toolRecord is the body of a tool record: an output that was stored outside
+// of a turn.
+type toolRecord struct {
+	Tool       string                      `json:"tool"`
+	Blob       layers.BlobRef              `json:"blob"`
+	Compressed layers.CompressedToolResult `json:"compressed"`
+}
+
+// Names of lists.
+const (
+	listConversations = "conversations"
+	listSessions      = "sessions"
+)
+
+func listOfSession(session string) string      { return "session/" + session + "/conversations" }
+func listOfServed(session string) string       { return "session/" + session + "/served" }
+func listOfTurns(conversation string) string   { return conversation + "/turns" }
+func turnID(conversation string, n int) string { return conversation + "#" + strconv.Itoa(n) }
+func outputID(conversation string, n, i int) string {
+	return turnID(conversation, n) + "/" + strconv.Itoa(i+1)
+}
+
+// latest reads the newest version of a record into T.
+func latest[T any](v storage.View, kind, id string) (body T, seq int64, ok bool, err error) {
+	record, ok, err := v.Latest(kind, id)
+	if err != nil || !ok {
+		return body, 0, false, err
+	}
+	if err := json.Unmarshal(record.Body, &body); err != nil {
+		return body, 0, false, fmt.Errorf("read %s %q: %w", kind, id, err)
+	}
+	return body, record.Seq, true, nil
+}
+
+// encode turns a body into bytes. Bodies are structs of plain fields, which
+// always encode.
+func encode(body any) []byte {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Sprintf("encode %T: %v", body, err))
+	}
+	return b
+}

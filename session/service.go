@@ -1,0 +1,208 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"hexapla/layers"
+	"hexapla/layers/tokens"
+)
+
+// Options of a Service.
+type Options struct {
+	DataDir string                           // where the workspaces' stores lie
+	Policy  layers.Policy                    // the zero value means layers.DefaultPolicy
+	Now     func() int64                     // Unix milliseconds; time.Now when nil
+	Logf    func(format string, args ...any) // never given content; may be nil
+}
+
+// Service is every workspace that a process has open. Its methods may be
+// called from several goroutines; writes to one workspace take effect in the
+// order of the calls.
+type Service struct {
+	opts   Options
+	tokens *tokens.Registry
+
+	mu         sync.Mutex // guards what follows
+	closed     bool
+	workspaces map[string]*Workspace // by id
+	sessions   map[string]*Session   // by id
+}
+
+// New returns a Service without open workspaces.
+func New(opts Options) *Service {
+	if opts.Policy == (layers.Policy{}) {
+		opts.Policy = layers.DefaultPolicy()
+	}
+	if opts.Now == nil {
+		opts.Now = func() int64 { return time.Now().UnixMilli() }
+	}
+	if opts.Logf == nil {
+		opts.Logf = func(string, ...any) {}
+	}
+	return &Service{
+		opts: opts, tokens: tokens.NewRegistry(),
+		workspaces: map[string]*Workspace{}, sessions: map[string]*Session{},
+	}
+}
+
+// Session is one task thread of one agent in a workspace.
+type Session struct {
+	ID        string
+	Workspace *Workspace
+
+	mu       sync.Mutex
+	model    string
+	lastText map[layers.Layout]*lastPack // the pack before, to compare with
+}
+
+// Model returns the model that the session was opened with.
+func (s *Session) Model() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model
+}
+
+// OpenRequest asks for a session.
+type OpenRequest struct {
+	URI     string `json:"uri"`
+	Session string `json:"session"`
+	Agent   string `json:"agent"`
+	Model   string `json:"model"`
+	Title   string `json:"title"`
+	Key     string `json:"-"`
+}
+
+// OpenReply describes an open session.
+type OpenReply struct {
+	Session       string
+	Workspace     string
+	Resumed       bool
+	Sequence      int64
+	Conversations int
+	Ongoing       string
+}
+
+const (
+	maxURI       = 4096
+	maxSessionID = 128
+)
+
+// OpenSession opens a session, and its workspace if need be. Opening a session
+// that exists resumes it.
+func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, error) {
+	if req.URI == "" {
+		return OpenReply{}, invalid("workspace.uri", "must not be empty")
+	}
+	if len(req.URI) > maxURI {
+		return OpenReply{}, &InvalidError{Path: "workspace.uri", Message: "too long", Limit: maxURI}
+	}
+	if strings.ContainsRune(req.URI, 0) {
+		return OpenReply{}, invalid("workspace.uri", "must not contain NUL")
+	}
+	if err := validSessionID(req.Session); err != nil {
+		return OpenReply{}, err
+	}
+	ws, err := s.openWorkspace(ctx, req.URI)
+	if err != nil {
+		return OpenReply{}, err
+	}
+	reply, err := ws.openSession(ctx, req)
+	if err != nil {
+		return OpenReply{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.sessions[reply.Session]; ok && known.Workspace != ws {
+		return OpenReply{}, invalid("session", "a session of this id is open in another workspace")
+	}
+	session, ok := s.sessions[reply.Session]
+	if !ok {
+		session = &Session{ID: reply.Session, Workspace: ws, lastText: map[layers.Layout]*lastPack{}}
+		s.sessions[reply.Session] = session
+	}
+	session.mu.Lock()
+	if req.Model != "" || session.model == "" {
+		session.model = req.Model
+	}
+	if session.model == "" {
+		session.model, err = ws.modelOf(reply.Session)
+	}
+	session.mu.Unlock()
+	return reply, err
+}
+
+func validSessionID(id string) error {
+	if len(id) > maxSessionID {
+		return &InvalidError{Path: "session", Message: "too long", Limit: maxSessionID}
+	}
+	for _, r := range id {
+		if r <= ' ' || r == '/' || r == '#' || r == 0x7f || r == 0xfffd {
+			return invalid("session", "must not contain white space, control characters, '/' or '#'")
+		}
+	}
+	return nil
+}
+
+// Session returns an open session.
+func (s *Service) Session(id string) (*Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	session, ok := s.sessions[id]
+	if !ok {
+		return nil, fmt.Errorf("session is not open: %w", ErrNotFound)
+	}
+	return session, nil
+}
+
+// WorkspaceByURI opens a workspace without a session, for listings.
+func (s *Service) WorkspaceByURI(ctx context.Context, uri string) (*Workspace, error) {
+	if uri == "" || len(uri) > maxURI {
+		return nil, invalid("workspace.uri", "must have 1 to %d bytes", maxURI)
+	}
+	return s.openWorkspace(ctx, uri)
+}
+
+func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, error) {
+	id := workspaceID(uri)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if ws, ok := s.workspaces[id]; ok {
+		return ws, nil
+	}
+	ws, err := openWorkspace(ctx, workspaceOptions{
+		ID: id, Dir: filepath.Join(s.opts.DataDir, "workspaces", id),
+		Policy: s.opts.Policy, Tokens: s.tokens, Now: s.opts.Now, Logf: s.opts.Logf,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.workspaces[id] = ws
+	return ws, nil
+}
+
+// Close closes every workspace. Replies that were given are on disk already;
+// it flushes audit entries and stops the indexers.
+func (s *Service) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var first error
+	for id, ws := range s.workspaces {
+		if err := ws.close(); err != nil && first == nil {
+			first = err
+		}
+		delete(s.workspaces, id)
+	}
+	return first
+}

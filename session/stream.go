@@ -1,0 +1,426 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"hexapla/layers"
+	"hexapla/layers/digest"
+	"hexapla/retrieval"
+	"hexapla/storage"
+)
+
+// contextPieceTokens is the room of layer 0 where it stands in the stream, at
+// the opening of a conversation.
+const contextPieceTokens = 100
+
+// stream is the session's layer 1 as of a view.
+type stream struct {
+	conversations []layers.StreamConversation
+	base          int   // conversations of the session before the window
+	start         int   // index of the conversation that moved the window
+	windowSeq     int64 // sequence at which it opened
+}
+
+// streamOf reads the stream of a session. pending, if there is one, is the
+// input that is not recorded yet.
+func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, error) {
+	v, ws := p.view, p.ws
+	list := listOfSession(p.session)
+	n := v.ListLen(list)
+	opened := n
+	opensNext := false
+	if pending != nil && pending.kind == layers.InputUserQuery {
+		// It opens the next conversation and completes the one in progress.
+		opensNext = true
+		opened++
+	}
+	policy := ws.opts.Policy
+	s := stream{base: policy.WindowBase(max(opened, 1))}
+	entries, err := v.List(list, s.base, n)
+	if err != nil {
+		return s, err
+	}
+	s.start = policy.WindowStart(max(opened, 1)) - 1 - s.base
+	served, err := p.served()
+	if err != nil {
+		return s, err
+	}
+	archived, err := p.archived(entries)
+	if err != nil {
+		return s, err
+	}
+	for i, entry := range entries {
+		next := v.Seq() // the moment as of which the closing header is read
+		if i+1 < len(entries) {
+			next = entries[i+1].Seq
+		}
+		c, err := p.conversation(ctx, entry, next, i > s.start, opensNext && i == len(entries)-1)
+		if err != nil {
+			return s, err
+		}
+		c.Pieces = insertServed(c.Pieces, served, entry.Seq, next, i == len(entries)-1)
+		c.ArchivedAt = archived[i]
+		s.conversations = append(s.conversations, c)
+	}
+	if s.start < len(entries) {
+		s.windowSeq = entries[s.start].Seq
+	} else {
+		s.windowSeq = v.Seq()
+	}
+	if pending != nil {
+		if err := p.appendPending(&s, pending, opensNext); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// conversation reads one conversation of the stream.
+func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next int64, withContext, closing bool) (layers.StreamConversation, error) {
+	c := layers.StreamConversation{ID: entry.ID}
+	body, _, ok, err := latest[conversationRecord](p.view, kindConversation, entry.ID)
+	if err != nil {
+		return c, err
+	}
+	if !ok {
+		return c, fmt.Errorf("conversation %q is listed but has no record: %w", entry.ID, storage.ErrDamaged)
+	}
+	pieces, err := p.ws.pieces(p.view, entry.ID, p.counter)
+	if err != nil {
+		return c, err
+	}
+	c.Pieces = pieces[:len(pieces):len(pieces)]
+	var front []layers.Piece
+	if withContext {
+		piece, err := p.contextPiece(entry.ID, pieces)
+		if err != nil {
+			return c, err
+		}
+		front = append(front, piece)
+	}
+	related, err := p.related(ctx, entry, pieces)
+	if err != nil {
+		return c, err
+	}
+	front = append(front, related...)
+	if len(front) > 0 {
+		c.Pieces = append(front, pieces...)
+	}
+	if body.Outcome != layers.OutcomeOngoing || closing {
+		c.Done = true
+		trio, err := p.trioAt(entry.ID, next)
+		if err != nil {
+			return c, err
+		}
+		c.Close = p.form(string(layers.DetailHeader), digest.RenderHeader(trio.Header))
+		c.Summary = p.form(string(layers.DetailSummary), digest.RenderSummary(trio.Summary, entry.ID))
+	}
+	return c, nil
+}
+
+// trioAt returns the trio as of a sequence; for a conversation in progress it
+// is made of the turns so far.
+func (p *packer) trioAt(conversation string, seq int64) (trioRecord, error) {
+	v, err := p.at(seq)
+	if err != nil {
+		return trioRecord{}, err
+	}
+	trio, _, ok, err := latest[trioRecord](v, kindTrio, conversation)
+	if err != nil || ok {
+		return trio, err
+	}
+	return p.ws.ruleTrio(v, conversation)
+}
+
+// ruleTrio extracts a trio from the turns as of a view.
+func (ws *Workspace) ruleTrio(v storage.View, conversation string) (trioRecord, error) {
+	body, _, ok, err := latest[conversationRecord](v, kindConversation, conversation)
+	if err != nil {
+		return trioRecord{}, err
+	}
+	if !ok {
+		return trioRecord{}, notFound("conversation", conversation)
+	}
+	turns, tokens, err := turnsOf(v, conversation)
+	if err != nil {
+		return trioRecord{}, err
+	}
+	exchange := digest.Exchange{Tokens: tokens, Conversation: layers.Conversation{
+		ID: conversation, Session: body.Session, Opened: body.Opened, Outcome: body.Outcome, Turns: turns,
+	}}
+	counter := ws.standard()
+	trio := trioRecord{Header: digest.Header(exchange, counter), Summary: digest.Summary(exchange, counter)}
+	trio.Header.ID, trio.Summary.ConversationID = conversation, conversation
+	trio.Header.Outcome, trio.Header.TokenCount = body.Outcome, tokens
+	trio.Summary.Retrievable = true
+	trio.Header, _ = digest.TrimHeader(trio.Header, counter)
+	trio.Summary, _ = digest.TrimSummary(trio.Summary, counter)
+	return trio, nil
+}
+
+// contextPiece is layer 0 at the opening of a conversation: what moved on
+// since the fold.
+func (p *packer) contextPiece(conversation string, pieces []layers.Piece) (layers.Piece, error) {
+	seq := p.view.Seq()
+	if len(pieces) > 0 {
+		seq = pieces[0].Seq
+	}
+	v, err := p.at(seq)
+	if err != nil {
+		return layers.Piece{}, err
+	}
+	cc, _, ok, err := currentContext(v, p.session)
+	if err != nil {
+		return layers.Piece{}, err
+	}
+	text := "### current context\n"
+	if ok {
+		// The narrative and the achievements stand in front, as of the fold.
+		cc.OverallNarrative, cc.KeyAchievements = "", nil
+		rendered, _ := digest.Trim(digest.RenderCurrentContext(cc), contextPieceTokens-10, p.counter)
+		text = block("### current context", rendered)
+	}
+	return layers.Piece{ID: "context:" + conversation, Seq: seq, Context: true, Forms: []layers.Form{p.form(layers.FormFull, text)}}, nil
+}
+
+// relatedThreshold is the score from which on an older conversation is worth
+// its summary in a pack.
+const relatedThreshold = 0.35
+
+// related returns a piece with the summaries of older conversations that the
+// opening query is about. It is a function of the workspace at the opening.
+func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []layers.Piece) ([]layers.Piece, error) {
+	limit := p.ws.opts.Policy.Retrieved
+	if limit == 0 || len(pieces) == 0 || !pieces[0].User {
+		return nil, nil
+	}
+	key := relatedKey{entry.ID, p.counter.Name()}
+	if piece, ok := p.ws.related.get(key); ok {
+		return piece, nil
+	}
+	v, err := p.at(entry.Seq)
+	if err != nil {
+		return nil, err
+	}
+	near, err := p.near(v)
+	if err != nil {
+		return nil, err
+	}
+	query := strings.ToValidUTF8(pieces[0].Forms[0].Text, "")
+	if _, text, ok := strings.Cut(query, "\n"); ok {
+		query = text
+	}
+	query = query[:min(len(query), maxRelatedQuery)]
+	found, err := p.ws.engine.Search(ctx, v, retrieval.Query{
+		Text: strings.ToValidUTF8(query, ""), Entities: digest.EntitiesOf(query), Limit: limit,
+		Exclude: func(id string) bool { return near[id] },
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		p.ws.opts.Logf("workspace %s: related conversations: %v", p.ws.ID, err)
+		return nil, nil
+	}
+	var text, ids strings.Builder
+	for _, hit := range found.Hits {
+		if hit.Score < relatedThreshold {
+			continue
+		}
+		trio, _, ok, err := latest[trioRecord](v, kindTrio, hit.Conversation)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		text.WriteString(digest.RenderSummary(trio.Summary, hit.Conversation))
+		ids.WriteString(" " + hit.Conversation)
+	}
+	var out []layers.Piece
+	if text.Len() > 0 {
+		s := shaper{counter: p.counter}
+		head := "### related to " + entry.ID
+		out = []layers.Piece{{ID: "related:" + entry.ID, Seq: entry.Seq, Served: true, Forms: s.forms(
+			layers.Form{Detail: layers.FormFull, Text: head + "\n" + text.String()},
+			layers.Form{Detail: layers.FormLine, Text: head + ":" + ids.String() + "\n"},
+		)}}
+	}
+	if !found.Degraded {
+		p.ws.related.put(key, out)
+	}
+	return out, nil
+}
+
+// maxRelatedQuery is how many bytes of a query are searched with.
+const maxRelatedQuery = 2000
+
+// near returns the conversations that are in layers 1 and 3 when a
+// conversation opens.
+func (p *packer) near(v storage.View) (map[string]bool, error) {
+	list := listOfSession(p.session)
+	n := v.ListLen(list)
+	policy := p.ws.opts.Policy
+	from := max(0, policy.WindowBase(max(n, 1))-policy.Summaries)
+	entries, err := v.List(list, from, n)
+	if err != nil {
+		return nil, err
+	}
+	near := map[string]bool{}
+	for _, entry := range entries {
+		near[entry.ID] = true
+	}
+	return near, nil
+}
+
+type relatedKey struct{ conversation, counter string }
+
+// relatedCache keeps what was found for the opening of conversations.
+type relatedCache struct {
+	mu      sync.Mutex
+	entries map[relatedKey][]layers.Piece
+}
+
+func (c *relatedCache) get(key relatedKey) ([]layers.Piece, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pieces, ok := c.entries[key]
+	return pieces, ok
+}
+
+func (c *relatedCache) put(key relatedKey, pieces []layers.Piece) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil || len(c.entries) > 4*maxThreads {
+		c.entries = map[relatedKey][]layers.Piece{}
+	}
+	c.entries[key] = pieces
+}
+
+// served returns the answers to context requests of the session as pieces, in
+// order of sequence.
+func (p *packer) served() ([]layers.Piece, error) {
+	list := listOfServed(p.session)
+	n := p.view.ListLen(list)
+	entries, err := p.view.List(list, max(0, n-maxServed), n)
+	if err != nil {
+		return nil, err
+	}
+	var out []layers.Piece
+	for _, entry := range entries {
+		record, err := p.view.Get(entry.Seq)
+		if err != nil {
+			return nil, err
+		}
+		var body servedRecord
+		if err := json.Unmarshal(record.Body, &body); err != nil {
+			return nil, fmt.Errorf("read served %q: %w", entry.ID, err)
+		}
+		v, err := p.at(entry.Seq)
+		if err != nil {
+			return nil, err
+		}
+		s := shaper{counter: p.counter, policy: p.ws.opts.Policy, read: p.ws.readText}
+		for i, item := range body.Items {
+			text, err := p.ws.show(v, item.ID, item.Detail, item.Tokens, p.counter)
+			if err != nil {
+				return nil, err
+			}
+			head := fmt.Sprintf("### retrieved %s %s", item.ID, item.Detail)
+			out = append(out, layers.Piece{
+				ID: fmt.Sprintf("%s:%d", entry.ID, i+1), Seq: entry.Seq, Served: true,
+				Forms: s.forms(
+					layers.Form{Detail: layers.FormFull, Text: block(head, text.text)},
+					layers.Form{Detail: layers.FormLine, Text: head + " (folded)\n"},
+				),
+			})
+		}
+	}
+	return out, nil
+}
+
+// maxServed bounds the answers to context requests that a pack looks at.
+const maxServed = 16
+
+// insertServed puts answers among a conversation's pieces where they were
+// given: from the conversation's opening to the next one's.
+func insertServed(pieces, served []layers.Piece, from, to int64, last bool) []layers.Piece {
+	var mine []layers.Piece
+	for _, piece := range served {
+		if piece.Seq > from && (piece.Seq < to || last) {
+			mine = append(mine, piece)
+		}
+	}
+	if len(mine) == 0 {
+		return pieces
+	}
+	out := make([]layers.Piece, 0, len(pieces)+len(mine))
+	for _, piece := range pieces {
+		for len(mine) > 0 && mine[0].Seq < piece.Seq {
+			out = append(out, mine[0])
+			mine = mine[1:]
+		}
+		out = append(out, piece)
+	}
+	return append(out, mine...)
+}
+
+// archived returns, for each conversation, the sequence at which the model let
+// it go.
+func (p *packer) archived(entries []storage.ListEntry) ([]int64, error) {
+	out := make([]int64, len(entries))
+	for i, entry := range entries {
+		record, ok, err := p.view.Latest(kindArchive, entry.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out[i] = record.Seq
+		}
+	}
+	return out, nil
+}
+
+// pendingInput is a user input that is not recorded yet.
+type pendingInput struct {
+	kind    layers.InputKind
+	content string
+}
+
+// appendPending puts the input at the end of the stream, in the form that it
+// will have once it is recorded, so that the next pack begins with this one's
+// bytes.
+func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) error {
+	last := len(s.conversations) - 1
+	if !opens && (last < 0 || s.conversations[last].Done) {
+		opens = true
+	}
+	if opens {
+		s.conversations = append(s.conversations, layers.StreamConversation{ID: p.view.PeekID("c")})
+		last++
+	}
+	c := &s.conversations[last]
+	number := 1
+	if !opens {
+		number = p.view.ListLen(listOfTurns(c.ID)) + 1
+	}
+	turn := layers.Turn{Number: number, Role: layers.RoleUser, Kind: pending.kind, Text: pending.content}
+	sh := shaper{counter: p.counter, policy: p.ws.opts.Policy}
+	id := turnID(c.ID, number)
+	piece := layers.Piece{ID: id, Seq: p.view.Seq(), User: true, Forms: sh.userForms(id, &turn)}
+	if pending.kind == layers.InputToolResponse {
+		piece.User = false
+		head := "### " + id + " tool"
+		piece.Forms = sh.forms(
+			layers.Form{Detail: layers.FormFull, Text: block(head, sh.cut(pending.content, sh.policy.ResultCap))},
+			layers.Form{Detail: layers.FormExcerpt, Text: block(head, sh.cut(pending.content, sh.policy.ExcerptCap))},
+			layers.Form{Detail: layers.FormLine, Text: sh.line(head, pending.content)},
+		)
+	}
+	c.Pieces = append(c.Pieces[:len(c.Pieces):len(c.Pieces)], piece)
+	return nil
+}

@@ -1,0 +1,303 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"hexapla/index"
+	"hexapla/layers"
+	"hexapla/layers/tokens"
+	"hexapla/retrieval"
+	"hexapla/storage"
+)
+
+// openTimeout bounds the wait for a store that another process holds.
+const openTimeout = 2 * time.Second
+
+type workspaceOptions struct {
+	ID     string
+	Dir    string
+	Policy layers.Policy
+	Tokens *tokens.Registry
+	Now    func() int64
+	Logf   func(format string, args ...any)
+}
+
+// Workspace is one root folder's memory: a store, its index and what is cached
+// of them.
+type Workspace struct {
+	ID string
+
+	opts     workspaceOptions
+	store    *storage.Store
+	index    *index.Index // nil when it could not be opened
+	engine   *retrieval.Engine
+	threads  threadCache
+	heads    headCache
+	related  relatedCache
+	counters sync.Map // model → layers.Counter
+	tables   sync.Map // names of tables that were stored
+	settings string   // digest of the policy
+	metrics  packMetrics
+
+	stop    context.CancelFunc
+	stopped sync.WaitGroup
+}
+
+func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, error) {
+	store, err := storage.Open(ctx, storage.Options{Dir: opts.Dir, Timeout: openTimeout, Logf: opts.Logf})
+	if err != nil {
+		return nil, err
+	}
+	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: policyDigest(opts.Policy)}
+	ix, err := index.Open(ctx, index.Options{
+		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
+	})
+	if err != nil {
+		// The index is a projection: without it search scans the store.
+		opts.Logf("workspace %s: no index: %v", opts.ID, err)
+		ix = nil
+	}
+	ws.index = ix
+	ws.engine = retrieval.New(retrieval.Options{Store: store, Index: ix, Logf: opts.Logf})
+	run, stop := context.WithCancel(context.Background())
+	ws.stop = stop
+	ws.stopped.Go(func() { ws.engine.Run(run) })
+	return ws, nil
+}
+
+func (ws *Workspace) close() error {
+	ws.stop()
+	ws.stopped.Wait()
+	if ws.index != nil {
+		if err := ws.index.Close(); err != nil {
+			ws.opts.Logf("workspace %s: close index: %v", ws.ID, err)
+		}
+	}
+	return ws.store.Close()
+}
+
+// policyDigest is the digest that packs record of the settings in force.
+func policyDigest(p layers.Policy) string {
+	sum := sha256.Sum256(append(encode(p), layers.PolicyVersion...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// counter returns the token counter for a model.
+func (ws *Workspace) counter(model string) layers.Counter {
+	if c, ok := ws.counters.Load(model); ok {
+		return c.(layers.Counter)
+	}
+	c := ws.opts.Tokens.Cached(ws.opts.Tokens.ForModel(model))
+	actual, _ := ws.counters.LoadOrStore(model, c)
+	return actual.(layers.Counter)
+}
+
+// standard is the counter of what is stored: o200k_base.
+func (ws *Workspace) standard() layers.Counter { return ws.counter("") }
+
+// view runs read on the workspace as of a sequence; 0 means the newest.
+func (ws *Workspace) view(asOf int64, read func(storage.View) error) error {
+	snapshot, err := ws.store.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Release()
+	v := snapshot.View()
+	if asOf != 0 {
+		if v, err = snapshot.At(asOf); err != nil {
+			return fmt.Errorf("sequence %d: %w", asOf, ErrNotFound)
+		}
+	}
+	return read(v)
+}
+
+// write runs build under the request's idempotency key. request is what the
+// key stands for: the same key with another request is refused.
+func write[T any](ctx context.Context, ws *Workspace, method, session, key string, request any, build func(*storage.Tx) (T, error)) (reply T, receipt storage.Receipt, err error) {
+	op := storage.Op{}
+	if key != "" {
+		if len(key) > maxKey {
+			return reply, receipt, &InvalidError{Path: "key", Message: "too long", Limit: maxKey}
+		}
+		op = storage.Op{Key: method + "\x00" + session + "\x00" + key, Digest: sha256.Sum256(encode(request))}
+	}
+	receipt, err = ws.store.Write(ctx, op, func(tx *storage.Tx) ([]byte, error) {
+		r, err := build(tx)
+		if err != nil {
+			return nil, err
+		}
+		return encode(r), nil
+	})
+	if err != nil {
+		return reply, receipt, err
+	}
+	if err := json.Unmarshal(receipt.Reply, &reply); err != nil {
+		return reply, receipt, fmt.Errorf("read reply of %s: %w", method, err)
+	}
+	return reply, receipt, nil
+}
+
+const maxKey = 256
+
+// openedSession is the stored reply of an open.
+type openedSession struct {
+	Session string
+	Resumed bool
+}
+
+func (ws *Workspace) openSession(ctx context.Context, req OpenRequest) (OpenReply, error) {
+	opened, _, err := write(ctx, ws, "session/open", "", req.Key, req, func(tx *storage.Tx) (openedSession, error) {
+		return ws.putSession(tx, req)
+	})
+	if err != nil {
+		return OpenReply{}, err
+	}
+	reply := OpenReply{Session: opened.Session, Workspace: ws.ID, Resumed: opened.Resumed}
+	err = ws.view(0, func(v storage.View) error {
+		reply.Sequence = v.Seq()
+		reply.Conversations = v.ListLen(listConversations)
+		id, _, err := ongoing(v, opened.Session)
+		reply.Ongoing = id
+		return err
+	})
+	return reply, err
+}
+
+func (ws *Workspace) putSession(tx *storage.Tx, req OpenRequest) (openedSession, error) {
+	v := tx.View()
+	id := req.Session
+	if id == "" {
+		id = ws.ID[:8] + "-" + tx.NextID("s")
+	}
+	known, _, ok, err := latest[sessionRecord](v, kindSession, id)
+	if err != nil {
+		return openedSession{}, err
+	}
+	body := sessionRecord{Agent: req.Agent, Title: req.Title, Model: req.Model}
+	if ok {
+		body = sessionRecord{
+			Agent: either(req.Agent, known.Agent), Title: either(req.Title, known.Title), Model: either(req.Model, known.Model),
+		}
+		if body == known {
+			return openedSession{Session: id, Resumed: true}, nil
+		}
+	}
+	tx.Put(storage.Draft{Kind: kindSession, ID: id, Body: encode(body), Lists: []string{listSessions}})
+	return openedSession{Session: id, Resumed: ok}, nil
+}
+
+func either(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func (ws *Workspace) modelOf(session string) (model string, err error) {
+	err = ws.view(0, func(v storage.View) error {
+		body, _, _, err := latest[sessionRecord](v, kindSession, session)
+		model = body.Model
+		return err
+	})
+	return model, err
+}
+
+// ongoing returns the id and record of the session's conversation in
+// progress; the id is "" when there is none.
+func ongoing(v storage.View, session string) (string, conversationRecord, error) {
+	list := listOfSession(session)
+	n := v.ListLen(list)
+	if n == 0 {
+		return "", conversationRecord{}, nil
+	}
+	entries, err := v.List(list, n-1, n)
+	if err != nil || len(entries) == 0 {
+		return "", conversationRecord{}, err
+	}
+	body, _, ok, err := latest[conversationRecord](v, kindConversation, entries[0].ID)
+	if err != nil || !ok || body.Outcome != layers.OutcomeOngoing {
+		return "", conversationRecord{}, err
+	}
+	return entries[0].ID, body, nil
+}
+
+// SessionInfo is one session in a list.
+type SessionInfo struct {
+	Session       string
+	Agent         string
+	Title         string
+	Model         string
+	Opened        int64
+	Closed        bool
+	Conversations int
+}
+
+// Sessions lists the workspace's sessions, newest first, and the sequence that
+// was read.
+func (ws *Workspace) Sessions() (infos []SessionInfo, seq int64, err error) {
+	err = ws.view(0, func(v storage.View) error {
+		seq = v.Seq()
+		entries, err := v.List(listSessions, 0, v.ListLen(listSessions))
+		if err != nil {
+			return err
+		}
+		for i := len(entries) - 1; i >= 0; i-- {
+			body, _, _, err := latest[sessionRecord](v, kindSession, entries[i].ID)
+			if err != nil {
+				return err
+			}
+			infos = append(infos, SessionInfo{
+				Session: entries[i].ID, Agent: body.Agent, Title: body.Title, Model: body.Model,
+				Opened: entries[i].Seq, Closed: body.Closed, Conversations: v.ListLen(listOfSession(entries[i].ID)),
+			})
+		}
+		return nil
+	})
+	return infos, seq, err
+}
+
+// closedSession is the stored reply of a close.
+type closedSession struct{ Completed string }
+
+// CloseSession marks a session closed and completes its conversation in
+// progress. The session can be opened again.
+func (s *Session) Close(ctx context.Context, key string) (completed string, seq int64, err error) {
+	ws := s.Workspace
+	reply, receipt, err := write(ctx, ws, "session/close", s.ID, key, s.ID, func(tx *storage.Tx) (closedSession, error) {
+		v := tx.View()
+		body, _, ok, err := latest[sessionRecord](v, kindSession, s.ID)
+		if err != nil {
+			return closedSession{}, err
+		}
+		if !ok {
+			return closedSession{}, notFound("session", s.ID)
+		}
+		id, record, err := ongoing(v, s.ID)
+		if err != nil {
+			return closedSession{}, err
+		}
+		if id != "" {
+			done, err := ws.complete(tx, completion{id: id, record: record, outcome: layers.OutcomeCompleted})
+			if err != nil {
+				return closedSession{}, err
+			}
+			if _, _, err := ws.renew(tx, renewal{session: s.ID, done: []kept{done}}); err != nil {
+				return closedSession{}, err
+			}
+		}
+		body.Closed = true
+		tx.Put(storage.Draft{Kind: kindSession, ID: s.ID, Body: encode(body)})
+		return closedSession{Completed: id}, nil
+	})
+	if err != nil {
+		return "", 0, err
+	}
+	return reply.Completed, receipt.Seq, nil
+}
