@@ -163,7 +163,7 @@ func (e *Engine) countAhead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = e.ledger.advance(ctx, snapshot.View())
+	err = e.ledger.advance(ctx, snapshot.View(), e.heads.note)
 	snapshot.Release()
 	if err != nil {
 		return err

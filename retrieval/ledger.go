@@ -67,8 +67,9 @@ func nextMark(n int) int {
 	}
 }
 
-// advance counts the documents up to the view's sequence.
-func (l *ledger) advance(ctx context.Context, view storage.View) error {
+// advance counts the documents up to the view's sequence and calls note with
+// each record on the way, in order.
+func (l *ledger) advance(ctx context.Context, view storage.View, note func(storage.Record)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.loaded {
@@ -92,6 +93,7 @@ func (l *ledger) advance(ctx context.Context, view storage.View) error {
 				return err
 			}
 		}
+		note(r)
 		l.at.seq = r.Seq
 		if len(encoded) == 0 {
 			return nil

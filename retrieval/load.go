@@ -3,9 +3,11 @@ package retrieval
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"hexapla/layers/terms"
 	"hexapla/storage"
@@ -28,12 +30,37 @@ type document struct {
 	score float64
 }
 
-// load reads the candidates from the store. Records that are gone, that do not
-// hold what the index said, or of which the view has a newer version are passed
-// over.
+// minParallel is how many candidates are worth another goroutine.
+const minParallel = 200
+
+// load reads the candidates from the store, on several cores. Records that are
+// gone, that do not hold what the index said, or of which the view has a newer
+// version are passed over.
 func (s *search) load(ctx context.Context, sequences []int64) error {
-	s.docs = make([]*document, 0, len(sequences))
-	s.turns = make(map[string]*document, len(sequences))
+	docs := make([]*document, len(sequences))
+	workers := max(1, min(runtime.GOMAXPROCS(0), 4, len(sequences)/minParallel))
+	errs := make([]error, workers)
+	var wait sync.WaitGroup
+	for w := range workers {
+		from, to := len(docs)*w/workers, len(docs)*(w+1)/workers
+		wait.Go(func() { errs[w] = s.loadPart(ctx, sequences[from:to], docs[from:to]) })
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	s.docs = make([]*document, 0, len(docs))
+	s.turns = make(map[string]*document, len(docs))
+	for _, d := range docs {
+		if d != nil {
+			s.add(d)
+		}
+	}
+	return s.inviteNeighbours()
+}
+
+// loadPart reads some of the candidates.
+func (s *search) loadPart(ctx context.Context, sequences []int64, docs []*document) error {
 	var m terms.Match
 	for i, seq := range sequences {
 		if i%64 == 0 {
@@ -45,18 +72,11 @@ func (s *search) load(ctx context.Context, sequences []int64) error {
 		if err != nil {
 			return err
 		}
-		if d == nil || (d.bm25 == 0 && d.common == 0) {
-			continue
-		}
-		newest, err := s.isNewest(d)
-		if err != nil {
-			return err
-		}
-		if newest {
-			s.add(d)
+		if d != nil && (d.bm25 > 0 || d.common > 0) {
+			docs[i] = d
 		}
 	}
-	return s.inviteNeighbours(&m)
+	return nil
 }
 
 func (s *search) add(d *document) {
@@ -66,7 +86,8 @@ func (s *search) add(d *document) {
 	}
 }
 
-// read makes a document of a record; nil if there is none to be had.
+// read makes a document of a record; nil if there is none to be had, or it is
+// not the newest version of itself.
 func (s *search) read(seq int64, m *terms.Match) (*document, error) {
 	encoded, ok, err := s.view.Terms(seq)
 	if err != nil && !isGone(err) {
@@ -75,12 +96,12 @@ func (s *search) read(seq int64, m *terms.Match) (*document, error) {
 	if err != nil || !ok || s.query.Match(encoded, m) != nil {
 		return nil, nil
 	}
-	h, err := s.engine.head(s.view, seq)
-	if err != nil {
-		if isGone(err) {
-			return nil, nil
-		}
+	h, newest, err := s.engine.head(s.view, seq)
+	if err != nil && !isGone(err) {
 		return nil, err
+	}
+	if err != nil || !newest {
+		return nil, nil
 	}
 	d := &document{
 		seq: seq, head: h, class: classOf(h.kind), length: m.Length, freq: slices.Clone(m.Freq), all: m.Entities,
@@ -108,25 +129,14 @@ func isGone(err error) bool {
 	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrDamaged)
 }
 
-// isNewest tells whether a record is the newest version of itself in the view.
-func (s *search) isNewest(d *document) (bool, error) {
-	r, ok, err := s.view.Latest(d.head.kind, d.head.id)
-	if err != nil {
-		if isGone(err) {
-			return false, nil
-		}
-		return false, err
-	}
-	return ok && r.Seq == d.seq, nil
-}
-
 // invitations is how many of the best turns bring in their neighbours.
 const invitations = 50
 
 // inviteNeighbours adds the turns before and after the best turns, which may
 // hold none of the terms: the answer often stands next to the words of the
 // question.
-func (s *search) inviteNeighbours(m *terms.Match) error {
+func (s *search) inviteNeighbours() error {
+	var m terms.Match
 	best := make([]*document, 0, len(s.turns))
 	for _, d := range s.docs {
 		if d.head.kind == kindTurn && d.bm25 > 0 {
@@ -148,7 +158,7 @@ func (s *search) inviteNeighbours(m *terms.Match) error {
 			if err != nil || !ok {
 				continue
 			}
-			guest, err := s.read(r.Seq, m)
+			guest, err := s.read(r.Seq, &m)
 			if err != nil {
 				return err
 			}

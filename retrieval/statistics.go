@@ -62,7 +62,7 @@ func tableName(number int) string { return "retrieval/df/" + strconv.Itoa(number
 
 // statistics returns the frequencies with which a view is scored.
 func (e *Engine) statistics(ctx context.Context, view storage.View) (*table, error) {
-	if err := e.ledger.advance(ctx, view); err != nil {
+	if err := e.ledger.advance(ctx, view, e.heads.note); err != nil {
 		return nil, err
 	}
 	number, seq := e.ledger.boundary(view.Seq())

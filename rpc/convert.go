@@ -303,5 +303,5 @@ func dropsToWire(drops []layers.Drop) []wire.Dropped {
 }
 
 func partsToWire(p retrieval.ScoreParts) wire.ScoreParts {
-	return wire.ScoreParts{Lexical: p.Lexical, Temporal: p.Temporal, Entities: p.Entities, Errors: p.Errors}
+	return wire.ScoreParts(p)
 }

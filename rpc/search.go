@@ -19,7 +19,7 @@ func (b *backend) searchQuery(ctx context.Context, p *wire.SearchQueryParams) (*
 	result := &wire.SearchQueryResult{Hits: []wire.SearchHit{}, Cursor: reply.Cursor, Sequence: reply.Sequence, Degraded: reply.Degraded}
 	for _, hit := range reply.Hits {
 		result.Hits = append(result.Hits, wire.SearchHit{
-			Conversation: hit.Conversation, Turn: hit.Turn, Blob: optionalBlob(hit.Blob), Score: hit.Score,
+			Conversation: hit.Conversation, Turn: hit.Turn, Blob: optionalBlob(hit.Blob), Score: hit.Score, Coverage: hit.Coverage,
 			Parts: partsToWire(hit.Parts), Snippet: hit.Snippet, Header: headerToWire(hit.Header),
 		})
 	}

@@ -35,6 +35,7 @@ type SearchHit struct {
 	Turn         int
 	Blob         layers.BlobRef
 	Score        float64
+	Coverage     float64
 	Parts        retrieval.ScoreParts
 	Snippet      string
 	Header       layers.Header
@@ -112,7 +113,7 @@ func (s *Session) Search(ctx context.Context, req SearchRequest) (SearchReply, e
 // searchHit reads what a hit shows from the store; no text comes from the
 // index.
 func (ws *Workspace) searchHit(v storage.View, hit retrieval.Hit, query string) (SearchHit, error) {
-	out := SearchHit{Conversation: hit.Conversation, Score: hit.Score, Parts: hit.Parts}
+	out := SearchHit{Conversation: hit.Conversation, Score: hit.Score, Coverage: hit.Coverage, Parts: hit.Parts}
 	text := ""
 	switch hit.Kind {
 	case kindTurn:

@@ -311,7 +311,7 @@ func (ws *Workspace) find(ctx context.Context, v storage.View, text string, limi
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	found, err := ws.engine.Search(ctx, v, retrieval.Query{Text: text, Entities: digest.EntitiesOf(text), Limit: limit})
+	found, err := ws.engine.Search(ctx, v, retrieval.Query{Text: text, Entities: digest.EntitiesOf(text), Limit: limit, Clip: true})
 	if err != nil {
 		return nil, err
 	}

@@ -187,9 +187,9 @@ func (p *packer) contextPiece(conversation string, pieces []layers.Piece) (layer
 	return layers.Piece{ID: "context:" + conversation, Seq: seq, Context: true, Forms: []layers.Form{p.form(layers.FormFull, text)}}, nil
 }
 
-// relatedThreshold is the score from which on an older conversation is worth
-// its summary in a pack.
-const relatedThreshold = 0.35
+// relatedCoverage is the share of a query's terms, by weight, from which on an
+// older conversation is worth its summary in a pack.
+const relatedCoverage = 0.35
 
 // related returns a piece with the summaries of older conversations that the
 // opening query is about. It is a function of the workspace at the opening.
@@ -216,7 +216,7 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 	}
 	query = query[:min(len(query), maxRelatedQuery)]
 	found, err := p.ws.engine.Search(ctx, v, retrieval.Query{
-		Text: strings.ToValidUTF8(query, ""), Entities: digest.EntitiesOf(query), Limit: limit,
+		Text: strings.ToValidUTF8(query, ""), Entities: digest.EntitiesOf(query), Limit: limit, Clip: true,
 		Exclude: func(id string) bool { return near[id] },
 	})
 	if err != nil {
@@ -228,7 +228,7 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 	}
 	var text, ids strings.Builder
 	for _, hit := range found.Hits {
-		if hit.Score < relatedThreshold {
+		if hit.Coverage < relatedCoverage {
 			continue
 		}
 		trio, _, ok, err := latest[trioRecord](v, kindTrio, hit.Conversation)
@@ -391,6 +391,12 @@ type pendingInput struct {
 	content string
 }
 
+// nextConversation is the id that the next conversation will have: numbers are
+// given one after another, to conversations alone.
+func nextConversation(v storage.View) string {
+	return fmt.Sprintf("c%d", v.ListLen(listConversations)+1)
+}
+
 // appendPending puts the input at the end of the stream, in the form that it
 // will have once it is recorded, so that the next pack begins with this one's
 // bytes.
@@ -400,7 +406,7 @@ func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) err
 		opens = true
 	}
 	if opens {
-		s.conversations = append(s.conversations, layers.StreamConversation{ID: p.view.PeekID("c")})
+		s.conversations = append(s.conversations, layers.StreamConversation{ID: nextConversation(p.view)})
 		last++
 	}
 	c := &s.conversations[last]

@@ -26,6 +26,9 @@ type handle struct {
 	db   *bolt.DB
 	file *os.File
 	info os.FileInfo // which file it is
+	// stuck says that bbolt panicked while it held its locks: waiting for them
+	// would never end.
+	stuck bool
 }
 
 // boltOptions says how store.db is opened.
@@ -112,8 +115,12 @@ func (h *handle) there(path string) error {
 	return err
 }
 
-// close waits for all transactions.
+// close waits for all transactions. Of a handle that is stuck it closes the file
+// alone; the mapping stays until the process ends.
 func (h *handle) close() (err error) {
+	if h.stuck {
+		return h.file.Close()
+	}
 	defer caught(debug.SetPanicOnFault(true), &err)
 	return h.db.Close()
 }

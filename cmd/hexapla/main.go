@@ -70,7 +70,7 @@ func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 // run runs one command line and returns the exit code.
 func run(ctx context.Context, args []string, p program) int {
 	root := newRoot(p)
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	err := root.ExecuteContext(ctx)
 	var exit exitError
 	var usage usageError

@@ -1,7 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -9,9 +15,158 @@ import (
 // os.Executable() with it to have a real server without building one.
 const asProgram = "HEXAPLA_TEST_AS_PROGRAM"
 
+var update = flag.Bool("update", false, "write the golden files anew")
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "1" {
 		main()
 	}
+	// Whatever the commands under test start is the program.
+	if err := os.Setenv(asProgram, "1"); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
+}
+
+// outcome is what a command line did.
+type outcome struct {
+	code      int
+	out, errs string
+}
+
+// hexapla runs a command line with an environment of its own.
+func hexapla(t *testing.T, env map[string]string, args ...string) outcome {
+	t.Helper()
+	var out, errs bytes.Buffer
+	p := program{
+		in: strings.NewReader(""), out: &out, errs: &errs,
+		getenv: func(name string) string { return env[name] },
+		home:   func() (string, error) { return "", errors.New("no home") },
+		getwd:  func() (string, error) { return env["PWD"], nil },
+		self:   os.Executable, columns: func(io.Writer) int { return 0 },
+	}
+	code := run(t.Context(), args, p)
+	return outcome{code, out.String(), errs.String()}
+}
+
+// golden compares text with a file under testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", filepath.FromSlash(name))
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
+		t.Errorf("%s differs; go test ./cmd/hexapla -update writes it anew. Now:\n%s", name, got)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"hexapla": {"--help"}, "serve": {"serve", "--help"}, "replay": {"replay", "--help"},
+		"pack": {"pack", "--help"}, "search": {"search", "--help"}, "version": {"version", "--help"},
+	} {
+		o := hexapla(t, nil, args...)
+		if o.code != 0 || o.errs != "" {
+			t.Errorf("%s: exit %d, %q", name, o.code, o.errs)
+		}
+		for line := range strings.Lines(o.out) {
+			if len(line) > 121 {
+				t.Errorf("%s: a line of %d bytes does not fit a terminal: %q", name, len(line), line)
+			}
+		}
+		golden(t, "help/"+name+".txt", o.out)
+	}
+	if bare := hexapla(t, nil); bare.code != 0 || bare.out != hexapla(t, nil, "--help").out {
+		t.Errorf("hexapla alone: exit %d, %s", bare.code, bare.out)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"repaly"}, `unknown command "repaly"`},
+		{[]string{"--nope"}, "unknown flag: --nope"},
+		{[]string{"replay"}, "requires at least 1 arg"},
+		{[]string{"replay", "--budget", "many", "x"}, "invalid argument"},
+		{[]string{"replay", "--budget", "0", "x"}, "--budget 0: must be positive"},
+		{[]string{"replay", "--layout", "sideways", "x"}, `--layout "sideways"`},
+		{[]string{"replay", "--overhead", "-5", "x"}, "--overhead -5"},
+		{[]string{"serve", "now"}, "unknown command"},
+		{[]string{"pack", "--budget", "-1"}, "--budget -1"},
+		{[]string{"pack", "--layout", "x"}, `--layout "x"`},
+		{[]string{"search"}, "requires at least 1 arg"},
+		{[]string{"search", "--kind", "thing", "x"}, `--kind "thing"`},
+		{[]string{"search", "--limit", "1000", "x"}, "--limit 1000"},
+		{[]string{"version", "x"}, "unknown command"},
+	} {
+		o := hexapla(t, nil, c.args...)
+		if o.code != exitUsage || o.out != "" || !strings.Contains(o.errs, c.want) {
+			t.Errorf("%q: exit %d, output %q, errors %q; want exit 2 and %q", c.args, o.code, o.out, o.errs, c.want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	o := hexapla(t, nil, "version")
+	if o.code != 0 || !strings.HasPrefix(o.out, "hexapla "+version+" (protocol 0, go1.") {
+		t.Errorf("exit %d, %q", o.code, o.out)
+	}
+}
+
+func TestUserDataDir(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "home")
+	xdg := filepath.Join(home, "data")
+	for _, c := range []struct {
+		goos string
+		env  map[string]string
+		want string
+	}{
+		{"linux", nil, filepath.Join(home, ".local", "share", "hexapla")},
+		{"freebsd", map[string]string{"XDG_DATA_HOME": xdg}, filepath.Join(xdg, "hexapla")},
+		{"linux", map[string]string{"XDG_DATA_HOME": "relative"}, filepath.Join(home, ".local", "share", "hexapla")},
+		{"darwin", map[string]string{"XDG_DATA_HOME": xdg}, filepath.Join(home, "Library", "Application Support", "hexapla")},
+		{"windows", map[string]string{"LocalAppData": xdg}, filepath.Join(xdg, "hexapla")},
+		{"windows", nil, filepath.Join(home, "AppData", "Local", "hexapla")},
+	} {
+		p := program{getenv: func(name string) string { return c.env[name] }, home: func() (string, error) { return home, nil }}
+		got, err := userDataDir(c.goos, p)
+		if err != nil || got != c.want {
+			t.Errorf("%s %v: %q, %v; want %q", c.goos, c.env, got, err, c.want)
+		}
+	}
+	lost := program{getenv: func(string) string { return "" }, home: func() (string, error) { return "", errors.New("no home") }}
+	if _, err := userDataDir("linux", lost); err == nil || !strings.Contains(err.Error(), "--data-dir") {
+		t.Errorf("without a home folder: %v", err)
+	}
+}
+
+func TestFileURI(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/home/dev/my project": "file:///home/dev/my%20project",
+		"C:/src/app":           "file:///C:/src/app",
+		"//server/share/app":   "file://server/share/app",
+		"/a#b?c":               "file:///a%23b%3Fc",
+	} {
+		if got := fileURI(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
 }

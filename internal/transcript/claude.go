@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,30 +45,6 @@ type claude struct {
 
 // place is a message's index once it is known, -1 before.
 type place struct{ index int }
-
-// part is one text of the user.
-type part struct {
-	text  string
-	kind  partKind
-	line  int
-	at    time.Time
-	extra bool // not a prompt: said on the way, or put in by the client
-}
-
-type partKind int
-
-const (
-	plain   partKind = iota
-	command          // a slash command: local, if its output follows
-	stdout           // output of a local command
-	caveat           // the client's remark on local commands
-)
-
-type queued struct {
-	text string
-	line int
-	at   time.Time
-}
 
 func newClaude(in *bufio.Reader, session *Session, report *Report) *claude {
 	return &claude{
@@ -186,6 +164,9 @@ func (c *claude) takeAnswer(l *claudeLine) {
 	if id == "" {
 		id = l.UUID
 	}
+	if id == "" {
+		id = "line-" + strconv.Itoa(c.lines.number)
+	}
 	if c.answer == nil || c.answer.CallID != id {
 		c.flush()
 		c.answer = &Message{
@@ -243,36 +224,11 @@ func (c *claude) takeUser(l *claudeLine) {
 	}
 }
 
-// classify says what kind of text a user line has, and whether it is something
-// other than a prompt.
-func classify(text string, meta bool) (kind partKind, extra bool) {
-	trimmed := strings.TrimSpace(text)
-	has := func(prefix string) bool { return strings.HasPrefix(trimmed, prefix) }
-	switch {
-	case has("<local-command-caveat>"), meta && has("Caveat: The messages below were generated"):
-		return caveat, true
-	case has("<local-command-std"):
-		return stdout, true
-	case has("<command-name>"):
-		return command, false
-	case has("[Request interrupted by user"), has("<bash-input>"), has("<bash-stdout>"), has("<agent-notification>"), has("<task-notification>"):
-		return plain, true
-	}
-	return plain, meta
-}
-
-func (c *claude) say(p part) {
-	if c.here[2] == nil {
-		c.here[2] = &place{-1}
-	}
-	c.said = append(c.said, p)
-}
-
 func (c *claude) takeResult(b block, at time.Time) {
+	if c.answer == nil && len(c.said) > 0 {
+		c.flush() // a late result, after the next prompt
+	}
 	if c.results == nil {
-		if c.answer == nil && len(c.said) > 0 {
-			c.flush() // a late result, after the next prompt
-		}
 		c.results = &Message{
 			Turn: layers.Turn{Role: layers.RoleTool, Kind: layers.InputToolResponse, Time: millis(at)},
 			Line: c.lines.number,
@@ -280,36 +236,8 @@ func (c *claude) takeResult(b block, at time.Time) {
 		c.here[1] = &place{-1}
 	}
 	c.results.Results = append(c.results.Results, layers.ToolResult{
-		CallID: b.ToolUseID, Tool: c.tools[b.ToolUseID], Content: b.Content.text(), IsError: b.IsError,
+		CallID: b.ToolUseID, Content: b.Content.text(), IsError: b.IsError,
 	})
-}
-
-// takeQueue follows the queue of prompts that are typed while the model is
-// busy. One that is dequeued comes as a user line; one that is removed was
-// handed to the model together with the next tool result.
-func (c *claude) takeQueue(l *claudeLine) {
-	switch l.Operation {
-	case "enqueue":
-		if text := l.Content.text(); text != "" {
-			c.queue = append(c.queue, queued{text, c.lines.number, parseTime(l.Time)})
-		}
-	case "dequeue":
-		if len(c.queue) > 0 {
-			c.queue = c.queue[1:]
-		}
-	case "remove":
-		if len(c.queue) > 0 {
-			q := c.queue[0]
-			c.queue = c.queue[1:]
-			if strings.HasPrefix(q.text, "/") && !strings.ContainsAny(q.text, " \n") {
-				c.report.skip("queued local commands")
-				return
-			}
-			c.say(part{text: q.text, line: q.line, at: q.at, extra: true})
-		}
-	default:
-		c.report.skip("queue-operation lines")
-	}
 }
 
 // rewind notices that the user went back: a prompt whose parent is not the end
@@ -334,7 +262,7 @@ func (c *claude) flush() {
 		c.emit(m, c.here[0])
 	}
 	if m := c.results; m != nil {
-		c.sortResults()
+		c.matchResults()
 		c.emit(m, c.here[1])
 	}
 	if m := c.input(); m != nil {
@@ -353,56 +281,30 @@ func (c *claude) emit(m *Message, p *place) {
 	c.ready = append(c.ready, *m)
 }
 
-// sortResults puts the results of parallel calls in the order of the calls.
-func (c *claude) sortResults() {
-	if c.answer == nil || len(c.results.Results) < 2 {
-		return
-	}
-	sorted := make([]layers.ToolResult, 0, len(c.results.Results))
-	taken := make([]bool, len(c.results.Results))
-	for _, call := range c.answer.Calls {
-		for i, r := range c.results.Results {
-			if !taken[i] && r.CallID == call.ID {
-				sorted = append(sorted, r)
-				taken[i] = true
-			}
+// matchResults puts the results of parallel calls in the order of the calls
+// and names the tools; a result may come before the line of its call.
+func (c *claude) matchResults() {
+	order := map[string]int{}
+	if c.answer != nil {
+		for i, call := range c.answer.Calls {
+			order[call.ID] = i
 		}
 	}
-	for i, r := range c.results.Results {
-		if !taken[i] {
-			sorted = append(sorted, r)
-		}
+	results := c.results.Results
+	for i := range results {
+		results[i].Tool = c.tools[results[i].CallID]
 	}
-	c.results.Results = sorted
-}
-
-// input makes one message of what the user said; nil when nothing is left.
-func (c *claude) input() *Message {
-	var texts []string
-	m := &Message{Turn: layers.Turn{Role: layers.RoleUser, Kind: layers.InputUserFeedback}}
-	for i, p := range c.said {
-		local := p.kind == caveat || p.kind == stdout ||
-			p.kind == command && i+1 < len(c.said) && c.said[i+1].kind == stdout
-		if local {
-			c.report.skip("local commands of the client")
-			continue
+	slices.SortStableFunc(results, func(a, b layers.ToolResult) int {
+		i, known := order[a.CallID]
+		if !known {
+			i = len(order)
 		}
-		if strings.TrimSpace(p.text) == "" {
-			continue
+		j, known := order[b.CallID]
+		if !known {
+			j = len(order)
 		}
-		if len(texts) == 0 {
-			m.Line, m.Time = p.line, millis(p.at)
-		}
-		if !p.extra {
-			m.Kind = layers.InputUserQuery
-		}
-		texts = append(texts, p.text)
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	m.Text = strings.Join(texts, "\n\n")
-	return m
+		return i - j
+	})
 }
 
 // join appends a block of text.

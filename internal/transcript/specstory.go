@@ -314,12 +314,12 @@ func (s *specStory) toolEnd(begin int) int {
 // The output is the last fenced block, if that is marked as text or not at
 // all; where the tool writes no file, it begins at the first such fence.
 func splitTool(lines []string) (input, output string, answered bool) {
-	var body []string
-	for _, line := range lines {
-		if strings.HasPrefix(line, "<summary>") && len(body) == 0 || strings.HasPrefix(line, toolClose) {
-			continue
-		}
-		body = append(body, line)
+	body := lines
+	if n := len(body); n > 0 && strings.HasPrefix(body[n-1], toolClose) {
+		body = body[:n-1]
+	}
+	if len(body) > 0 && strings.HasPrefix(body[0], "<summary>") {
+		body = body[1:]
 	}
 	for len(body) > 0 && strings.TrimSpace(body[len(body)-1]) == "" {
 		body = body[:len(body)-1]

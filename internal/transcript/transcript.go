@@ -72,7 +72,7 @@ func (u Usage) Prompt() int { return u.Input + u.CacheWrite + u.CacheRead }
 
 // ErrForeign is wrapped by Open's error when the input is in no format that
 // can be read.
-var ErrForeign = errors.New("format not known")
+var ErrForeign = errors.New("only Claude Code JSONL and SpecStory Markdown can be read")
 
 // source is a format's reader.
 type source interface {
@@ -105,7 +105,7 @@ func Open(name string, r io.Reader) (*Transcript, error) {
 	case SpecStory:
 		t.source = newSpecStory(in, t.session, t.report)
 	default:
-		return nil, fmt.Errorf("%s:1: %s: %w (Claude Code JSONL and SpecStory Markdown can be read)", name, foreign, ErrForeign)
+		return nil, fmt.Errorf("%s:1: %s; %w", name, foreign, ErrForeign)
 	}
 	return t, nil
 }

@@ -170,3 +170,11 @@ func load8(s string, i int) uint64 {
 	return uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 		uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 }
+
+// id is rank for any size.
+func (v *vocabulary) id(s string, i, j int) uint32 {
+	if j-i == 1 {
+		return v.bytes[s[i]]
+	}
+	return v.rank(s, i, j)
+}

@@ -391,8 +391,12 @@ type SearchHit struct {
 	Turn int `json:"turn,omitempty"`
 	// For tool outputs: where the whole output is.
 	Blob *BlobRef `json:"blob,omitempty"`
-	// Higher is better; rounded to six places.
+	// Higher is better, 0 to 1, rounded to six places. It is relative: the best
+	// hit is near 1 even if nothing fits well.
 	Score float64 `json:"score"`
+	// How well the conversation fits at all: the share of the query's terms
+	// that it holds, by weight, 0 to 1.
+	Coverage float64 `json:"coverage"`
 	// What the score is made of.
 	Parts ScoreParts `json:"parts"`
 	// The place that fits best, at most 60 tokens.

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"hexapla/layers"
+	"hexapla/rpc/wire"
+)
+
+func newPack(p program) *cobra.Command {
+	var folder folderFlags
+	var budget int
+	var model, layout string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "pack",
+		Short: "Print the context that the next model call would get",
+		Long: `Pack builds the context for the next model call in a folder and prints its
+text. The same memory, budget and settings give the same bytes. With --json it
+prints the whole answer of the server: the sections with their items and tokens,
+what was left out and why, and the checksum.`,
+		Example: `  hexapla pack --budget 8000
+  hexapla pack --workspace ~/src/app --json | jq .pack.dropped`,
+		Args: arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if budget <= 0 {
+				return usageError{fmt.Errorf("--budget %d: must be positive", budget)}
+			}
+			if layout != string(layers.LayoutStablePrefix) && layout != string(layers.LayoutNarrativeFirst) {
+				return usageError{fmt.Errorf("--layout %q: must be %s or %s", layout, layers.LayoutStablePrefix, layers.LayoutNarrativeFirst)}
+			}
+			return withSession(cmd, p, folder, func(ctx context.Context, s *server, session string) error {
+				params := wire.PackBuildParams{Session: session, Budget: wire.Budget{Total: budget}, Model: model, Layout: layout}
+				var built wire.PackBuildResult
+				if err := s.Call(ctx, wire.MethodPackBuild, params, &built); err != nil {
+					return fmt.Errorf("build pack: %w", err)
+				}
+				if asJSON {
+					return indent(p.out, built)
+				}
+				var pack wire.Pack
+				if err := json.Unmarshal(built.Pack, &pack); err != nil {
+					return fmt.Errorf("build pack: %w", err)
+				}
+				_, err := io.WriteString(p.out, pack.Text)
+				return err
+			})
+		},
+	}
+	folder.add(cmd)
+	cmd.Flags().IntVar(&budget, "budget", 8000, "`tokens` that the pack may use")
+	cmd.Flags().StringVar(&model, "model", "", "`model` that counts tokens (default: the session's)")
+	cmd.Flags().StringVar(&layout, "layout", string(layers.LayoutStablePrefix), "order of the sections: stable-prefix or narrative-first")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
+	return cmd
+}
+
+// indent prints a value as indented JSON.
+func indent(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

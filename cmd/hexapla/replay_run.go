@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hexapla/internal/billing"
+	"hexapla/internal/transcript"
+	"hexapla/layers"
+	"hexapla/layers/models"
+	"hexapla/layers/tokens"
+	"hexapla/rpc/wire"
+)
+
+// replayer feeds transcripts to a server.
+type replayer struct {
+	options  replayOptions
+	errs     io.Writer
+	progress *progress
+	position string // which file this is, for the progress line
+	registry *tokens.Registry
+	models   models.Table
+	server   *server
+	seen     map[string]int // workspaces by URI
+}
+
+// work is a transcript that is ready to be replayed.
+type work struct {
+	name     string
+	session  transcript.Session
+	messages []counted
+	calls    int
+	model    models.Model
+	known    bool // whether the model is in the table
+	counter  layers.Counter
+	overhead int
+	measured bool // the overhead comes from the first call's usage
+}
+
+// counted is a message with the tokens that it takes in a prompt.
+type counted struct {
+	transcript.Message
+	tokens int
+}
+
+// read reads a transcript and tells what was left out.
+func (r *replayer) read(name string) (*work, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r.progress.show("%sreading %s", r.position, filepath.Base(name))
+	session, messages, report, err := transcript.ReadAll(name, f)
+	if err != nil {
+		return nil, err
+	}
+	r.progress.clear()
+	for _, problem := range report.Problems {
+		fmt.Fprintf(r.errs, "%s\n", problem)
+	}
+	if report.MoreProblems > 0 {
+		fmt.Fprintf(r.errs, "%s: %d more lines could not be read\n", name, report.MoreProblems)
+	}
+	if left := report.LeftOut(); left != "" {
+		fmt.Fprintf(r.errs, "%s: no part of the conversation and left out: %s\n", name, left)
+	}
+	if report.Calls == 0 {
+		return nil, fmt.Errorf("%s: no model call is recorded in it; there is nothing to replay", name)
+	}
+	w := &work{name: name, session: session, calls: report.Calls}
+	model := r.options.model
+	if model == "" {
+		model = session.Model
+	}
+	w.session.Model = model
+	w.model, w.known = r.models.Lookup(model)
+	w.counter = r.registry.ForModel(model)
+	for _, m := range messages {
+		w.messages = append(w.messages, counted{m, w.counter.Count(plainText(m))})
+	}
+	w.overhead, w.measured = overhead(w.messages)
+	if r.options.overhead >= 0 {
+		w.overhead, w.measured = r.options.overhead, false
+	}
+	return w, nil
+}
+
+// overhead returns what the first call sent beyond the transcript, if its
+// usage is known.
+func overhead(messages []counted) (n int, measured bool) {
+	history := 0
+	for _, m := range messages {
+		if m.Role == layers.RoleAssistant {
+			if m.Usage == nil {
+				return 0, false
+			}
+			return max(0, m.Usage.Prompt()-history), true
+		}
+		history += m.tokens
+	}
+	return 0, false
+}
+
+// plainText is a message as a client sends it: text, calls with their
+// arguments, results. Thinking is not sent again.
+func plainText(m transcript.Message) string {
+	var b strings.Builder
+	b.WriteString(string(m.Role))
+	b.WriteString(":\n")
+	if m.Text != "" {
+		b.WriteString(m.Text)
+		b.WriteString("\n")
+	}
+	for _, c := range m.Calls {
+		fmt.Fprintf(&b, "%s %s\n", c.Name, c.Input)
+	}
+	for _, result := range m.Results {
+		b.WriteString(result.Content)
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// run replays one transcript.
+func (r *replayer) run(ctx context.Context, w *work) (*fileResult, error) {
+	uri := "replay:" + filepath.Base(w.name)
+	r.seen[uri]++
+	if n := r.seen[uri]; n > 1 {
+		uri = fmt.Sprintf("%s#%d", uri, n)
+	}
+	opened, err := r.server.openSession(ctx, wire.SessionOpenParams{
+		Workspace: wire.Workspace{URI: uri}, Model: w.session.Model, Agent: "replay", Title: filepath.Base(w.name),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if opened.Conversations > 0 {
+		return nil, fmt.Errorf("the data folder holds a replay of this file already; name another one")
+	}
+	s := &sessionReplay{replayer: r, work: w, id: opened.Session, strategies: strategies{
+		full: &billing.Full{}, window: billing.NewWindow(r.options.budget),
+		summary: billing.NewCompacting(w.model.ContextWindow, w.overhead),
+	}}
+	s.result = &fileResult{
+		file: w.name, model: w.session.Model, prices: w.model, known: w.known,
+		counter: w.counter.Name(), estimate: w.counter.Estimate(), budget: r.options.budget,
+	}
+	s.result.overhead, s.result.measured = w.overhead, w.measured
+	for i := range w.messages {
+		if err := s.message(ctx, &w.messages[i]); err != nil {
+			return nil, fmt.Errorf("line %d: %w", w.messages[i].Line, err)
+		}
+	}
+	if s.conversations > 0 {
+		if err := s.record(ctx, wire.ConversationRecordParams{Session: s.id, Done: true}); err != nil {
+			return nil, err
+		}
+	}
+	s.result.finish()
+	return s.result, nil
+}
+
+// sessionReplay is one transcript on its way through the server.
+type sessionReplay struct {
+	*replayer
+	work          *work
+	id            string
+	conversations int
+	history       int64 // tokens of all messages since the last compaction
+	strategies    strategies
+	previous      string // text of the pack before
+	result        *fileResult
+}
+
+// strategies are the ways that packs are compared with.
+type strategies struct {
+	full    *billing.Full
+	window  *billing.Window
+	summary *billing.Compacting
+}
+
+// message replays one message: before an answer of the model, a pack is built
+// of everything that was recorded; then the message is recorded.
+func (s *sessionReplay) message(ctx context.Context, m *counted) error {
+	if m.Role == layers.RoleAssistant {
+		if err := s.call(ctx, m); err != nil {
+			return err
+		}
+	}
+	for _, strategy := range []billing.Strategy{s.strategies.full, s.strategies.window, s.strategies.summary} {
+		strategy.Add(billing.Message{ID: m.Index, Tokens: m.tokens, Follows: m.Follows, Compaction: m.Compaction})
+	}
+	if m.Compaction && s.conversations > 0 {
+		return nil // what it sums up is recorded
+	}
+	turn := toWire(m.Message)
+	if s.conversations == 0 && m.Role != layers.RoleUser {
+		// The transcript begins in the middle; turns need a conversation.
+		opening := wire.Turn{Role: string(layers.RoleUser), Kind: string(layers.InputUserQuery), Text: "[the recording begins here]"}
+		if err := s.record(ctx, wire.ConversationRecordParams{Session: s.id, Turns: []wire.Turn{opening}}); err != nil {
+			return err
+		}
+	}
+	if s.conversations == 0 && turn.Kind == string(layers.InputUserFeedback) {
+		turn.Kind = string(layers.InputUserQuery)
+	}
+	return s.record(ctx, wire.ConversationRecordParams{Session: s.id, Turns: []wire.Turn{turn}})
+}
+
+func (s *sessionReplay) record(ctx context.Context, params wire.ConversationRecordParams) error {
+	var receipt wire.ConversationRecordResult
+	if err := s.server.Call(ctx, wire.MethodConversationRecord, params, &receipt); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	if receipt.Opened {
+		s.conversations++
+	}
+	return nil
+}
+
+// call builds a pack for a model call and bills it in every way.
+func (s *sessionReplay) call(ctx context.Context, m *counted) error {
+	number := len(s.result.calls) + 1
+	s.progress.show("%s%s: call %d of %d", s.position, filepath.Base(s.work.name), number, s.work.calls)
+	c := replayCall{number: number, conversation: s.conversations}
+	charges := &c.charges
+	charges.full, charges.window, charges.summary = s.strategies.full.Call(), s.strategies.window.Call(), s.strategies.summary.Call()
+	c.history = charges.full.Tokens()
+	if s.conversations > 0 {
+		if err := s.pack(ctx, &c); err != nil {
+			return fmt.Errorf("call %d: %w", number, err)
+		}
+	}
+	if u := m.Usage; u != nil {
+		c.actual = &billing.Charge{
+			Plain: int64(u.Input), Write: int64(u.CacheWrite - u.CacheWriteHour),
+			WriteHour: int64(u.CacheWriteHour), Read: int64(u.CacheRead),
+		}
+		c.model, _ = s.models.Lookup(m.Model)
+	}
+	s.result.calls = append(s.result.calls, c)
+	s.result.conversations = s.conversations
+	return nil
+}
+
+func (s *sessionReplay) pack(ctx context.Context, c *replayCall) error {
+	params := wire.PackBuildParams{
+		Session: s.id, Budget: wire.Budget{Total: s.options.budget}, Model: s.work.session.Model, Layout: s.options.layout,
+	}
+	var built wire.PackBuildResult
+	start := time.Now()
+	err := s.server.Call(ctx, wire.MethodPackBuild, params, &built)
+	c.build = time.Since(start)
+	if err != nil {
+		return fmt.Errorf("build pack: %w", err)
+	}
+	var pack struct {
+		Text   string          `json:"text"`
+		Tokens wire.PackTokens `json:"tokens"`
+	}
+	if err := json.Unmarshal(built.Pack, &pack); err != nil {
+		return fmt.Errorf("build pack: %w", err)
+	}
+	c.bytes, c.same = len(pack.Text), commonPrefix(pack.Text, s.previous)
+	if claimed := built.Stability.CommonPrefixBytes; claimed > c.same {
+		return fmt.Errorf("the server says that %d bytes are as before, but only %d are", claimed, c.same)
+	}
+	s.previous = pack.Text
+	c.pack = pack.Tokens.Used
+	c.charges.pack = billing.Pack(c.pack, built.Stability.CommonPrefixTokens)
+	// The server's word is checked where counting is exact.
+	c.violation = c.pack > pack.Tokens.Available || c.pack > s.options.budget ||
+		!s.work.counter.Estimate() && s.work.counter.Count(pack.Text) > s.options.budget
+	s.result.checksum = built.Checksum
+	return nil
+}
+
+// commonPrefix returns how many bytes at the beginning are the same.
+func commonPrefix(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// toWire makes the parameters of a message.
+func toWire(m transcript.Message) wire.Turn {
+	turn := wire.Turn{Role: string(m.Role), Kind: string(m.Kind), Text: m.Text}
+	if m.Time != 0 {
+		turn.Time = time.UnixMilli(m.Time).UTC().Format(time.RFC3339Nano)
+	}
+	for _, c := range m.Calls {
+		turn.ToolCalls = append(turn.ToolCalls, wire.ToolCall{ID: c.ID, Name: c.Name, Input: json.RawMessage(c.Input)})
+	}
+	for _, result := range m.Results {
+		turn.ToolResults = append(turn.ToolResults, wire.ToolResult{
+			CallID: result.CallID, Tool: result.Tool, Content: result.Content, IsError: result.IsError,
+		})
+	}
+	return turn
+}
