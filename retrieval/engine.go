@@ -19,7 +19,8 @@ type Options struct {
 	// Candidates is how many records are ranked at most; 2,000 if 0.
 	Candidates int
 	// ScanLimit is how many of the newest records a search reads at most where
-	// the index has not come yet; 50,000 if 0.
+	// the index has not come yet; 100,000 if 0, which takes some tenths of a
+	// second.
 	ScanLimit int
 	// Time tells the time of a record in Unix milliseconds; may be nil.
 	Time func(storage.Record) (int64, bool)
@@ -46,7 +47,7 @@ type Engine struct {
 
 const (
 	defaultCandidates = 2000
-	defaultScanLimit  = 50_000
+	defaultScanLimit  = 100_000
 	defaultRetry      = 100 * time.Millisecond
 )
 

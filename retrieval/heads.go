@@ -53,6 +53,10 @@ func (c *headCache) note(r storage.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := &c.recent
+	if r.Damaged {
+		*v = versions{} // what it is a version of cannot be told
+		return
+	}
 	if v.newest == nil || r.Seq != v.to+1 || len(v.newest) >= maxVersions {
 		if r.Seq <= v.to {
 			return

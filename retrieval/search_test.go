@@ -246,6 +246,23 @@ func TestNewestVersionCounts(t *testing.T) {
 	}
 }
 
+// TestWhatWasKnownBeforeAWrite searches between writes with one engine, now and
+// as of earlier sequences, and compares with engines that know nothing yet.
+func TestWhatWasKnownBeforeAWrite(t *testing.T) {
+	t.Parallel()
+	entries := corpus(15, 400)
+	all := queries(entries, 16, 12)
+	w := newWorkspace(t)
+	e := w.engine(nil)
+	for at := 0; at < len(entries); at += 20 {
+		w.write(20, entries[at:at+20]...)
+		w.same("now", w.hits(e, 0, all), w.hits(w.engine(nil), 0, all), all)
+		if past := int64(at/2 + 1); at%60 == 0 {
+			w.same("in the past", w.hits(e, past, all), w.hits(w.engine(nil), past, all), all)
+		}
+	}
+}
+
 func TestPages(t *testing.T) {
 	t.Parallel()
 	entries := corpus(5, 400)

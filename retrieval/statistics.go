@@ -67,7 +67,7 @@ func (e *Engine) statistics(ctx context.Context, view storage.View) (*table, err
 	}
 	number, seq := e.ledger.boundary(view.Seq())
 	if number < 0 {
-		return count(ctx, view, view.Seq())
+		return count(ctx, view.Scan, view.Seq())
 	}
 	return e.table(ctx, number, seq)
 }
@@ -148,23 +148,30 @@ func (e *Engine) loadOrCount(number int, seq int64) (t *table, stored bool, err 
 	if err != nil {
 		return nil, false, fmt.Errorf("count frequencies: %w", err)
 	}
-	defer snapshot.Release()
-	view := snapshot.View()
-	if data, ok := view.Table(tableName(number)); ok {
+	data, ok := snapshot.View().Table(tableName(number))
+	snapshot.Release()
+	if ok {
 		if t, ok := decodeTable(data); ok && t.seq == seq {
 			return t, true, nil
 		}
 	}
-	t, err = count(context.Background(), view, seq)
+	// It takes up to a second: not in one snapshot, which would keep the store
+	// from using its free pages.
+	t, err = count(context.Background(), func(from, to int64, fn func(storage.Record, []byte) error) error {
+		return e.store.Scan(context.Background(), from, to, fn)
+	}, seq)
 	return t, false, err
 }
 
+// scanner is View.Scan or the like.
+type scanner func(from, to int64, fn func(storage.Record, []byte) error) error
+
 // count makes a table of all documents up to a sequence.
-func count(ctx context.Context, view storage.View, seq int64) (*table, error) {
+func count(ctx context.Context, scan scanner, seq int64) (*table, error) {
 	c := newCounter()
 	var names []uint64
 	n := 0
-	err := view.Scan(0, seq, func(r storage.Record, encoded []byte) error {
+	err := scan(0, seq, func(r storage.Record, encoded []byte) error {
 		if n++; n%256 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -181,13 +188,11 @@ func count(ctx context.Context, view storage.View, seq int64) (*table, error) {
 		if err != nil {
 			length, names = 0, names[:0] // a record that cannot be read still has its ordinal
 		}
-		c.add(r.Seq, r.Kind, length, names)
+		c.add(r.Kind, length, names)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count frequencies: %w", err)
 	}
-	t := c.finish()
-	t.seq = seq
-	return t, nil
+	return c.finish(seq), nil
 }

@@ -88,9 +88,8 @@ type counter struct {
 func newCounter() *counter { return &counter{counts: make(map[uint64][classes]uint32)} }
 
 // add counts one document.
-func (c *counter) add(seq int64, kind string, length int, names []uint64) {
+func (c *counter) add(kind string, length int, names []uint64) {
 	k := classOf(kind)
-	c.table.seq = seq
 	c.table.docs[k]++
 	c.table.length[k] += int64(length)
 	for _, h := range names {
@@ -100,9 +99,9 @@ func (c *counter) add(seq int64, kind string, length int, names []uint64) {
 	}
 }
 
-// finish makes the table. Names that occur once are left out: they are half of
+// finish makes the table of all documents up to a sequence. Names that occur once are left out: they are half of
 // all, and are told by their absence.
-func (c *counter) finish() *table {
+func (c *counter) finish(seq int64) *table {
 	hashes := make([]uint64, 0, len(c.counts))
 	for h, n := range c.counts {
 		if n[classLeaf]+n[classWhole] > 1 {
@@ -111,6 +110,7 @@ func (c *counter) finish() *table {
 	}
 	slices.Sort(hashes)
 	t := c.table
+	t.seq = seq
 	t.entries = make([]byte, 0, len(hashes)*entrySize)
 	for _, h := range hashes {
 		n := c.counts[h]

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hexapla/layers"
@@ -79,19 +80,27 @@ func (s *shaper) assistantForms(id string, turn *layers.Turn) []layers.Form {
 		full.WriteString("call " + call.Name + " " + s.cut(call.Input, s.policy.CallCap))
 		brief.WriteString("call " + call.Name + " " + oneLine(tokens.Prefix(s.counter, call.Input, briefCall)))
 	}
+	// The lines of the results say what the calls were about.
 	line := turn.Text
-	if len(turn.Calls) > 0 {
-		call := turn.Calls[len(turn.Calls)-1]
-		line = "call " + call.Name + " " + call.Input
-		if more := len(turn.Calls) - 1; more > 0 {
-			line = fmt.Sprintf("%d more, %s", more, line)
-		}
+	if line == "" && len(turn.Calls) > 0 {
+		line = "call " + callNames(turn.Calls)
 	}
 	return s.forms(
 		layers.Form{Detail: layers.FormFull, Text: block(head, full.String())},
 		layers.Form{Detail: layers.FormBrief, Text: block(head, brief.String())},
 		layers.Form{Detail: layers.FormLine, Text: s.line(head, line)},
 	)
+}
+
+// callNames lists the tools that were called, each once.
+func callNames(calls []layers.ToolCall) string {
+	var names []string
+	for _, call := range calls {
+		if !slices.Contains(names, call.Name) {
+			names = append(names, call.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func newLine(b *strings.Builder) {

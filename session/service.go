@@ -150,6 +150,9 @@ func validSessionID(id string) error {
 
 // Session returns an open session.
 func (s *Service) Session(id string) (*Session, error) {
+	if id == "" {
+		return nil, invalid("session", "must not be empty")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

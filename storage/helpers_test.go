@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		"reader": readerChild,
 		"full":   fullChild,
 		"denied": deniedChild,
+		"steps":  stepsChild,
 	}[role]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "no such child:", role)

@@ -64,9 +64,17 @@ func TestFailedBuildsCostOnlyThemselves(t *testing.T) {
 		build func(*storage.Tx) ([]byte, error)
 		is    error
 	}{
-		{"its error", func(tx *storage.Tx) ([]byte, error) { tx.Put(draft("k", "lost", "")); tx.NextID("c"); return nil, refused }, refused},
+		{"its error", func(tx *storage.Tx) ([]byte, error) {
+			tx.Put(draft("k", "lost", ""))
+			tx.NextID("c")
+			return nil, refused
+		}, refused},
 		{"panic", func(tx *storage.Tx) ([]byte, error) { tx.Put(draft("k", "lost", "")); panic("boom") }, nil},
-		{"goexit", func(tx *storage.Tx) ([]byte, error) { tx.Put(draft("k", "lost", "")); runtime.Goexit(); return nil, nil }, nil},
+		{"goexit", func(tx *storage.Tx) ([]byte, error) {
+			tx.Put(draft("k", "lost", ""))
+			runtime.Goexit()
+			return nil, nil
+		}, nil},
 		{"no kind", put(draft("", "a", "")), nil},
 		{"no id", put(draft("k", "", "")), nil},
 		{"long id", put(draft("k", long, "")), storage.ErrTooLarge},

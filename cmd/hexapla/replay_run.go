@@ -163,6 +163,7 @@ func (r *replayer) run(ctx context.Context, w *work) (*fileResult, error) {
 			return nil, err
 		}
 	}
+	s.result.conversations = s.conversations
 	s.result.finish()
 	return s.result, nil
 }
@@ -246,7 +247,6 @@ func (s *sessionReplay) call(ctx context.Context, m *counted) error {
 		c.model, _ = s.models.Lookup(m.Model)
 	}
 	s.result.calls = append(s.result.calls, c)
-	s.result.conversations = s.conversations
 	return nil
 }
 

@@ -2,56 +2,77 @@
 
 import type {
   AuditQueryParams,
+  AuditQueryResult,
   BlobReadParams,
+  BlobReadResult,
   ContextRequestParams,
+  ContextRequestResult,
   ConversationGetParams,
   ConversationGetResult,
   ConversationRecordParams,
+  ConversationRecordResult,
+  ErrorData,
   HousekeepingApplyParams,
+  HousekeepingApplyResult,
   InstructionsGetParams,
+  InstructionsGetResult,
   MetricsGetParams,
+  MetricsGetResult,
   PackBuildParams,
   PackBuildResult,
   PackReplayParams,
+  PackReplayResult,
+  PackedParams,
+  RecordedParams,
   ReferenceLookupParams,
+  ReferenceLookupResult,
   ResponseIngestParams,
+  ResponseIngestResult,
   SearchQueryParams,
+  SearchQueryResult,
   SessionCloseParams,
+  SessionCloseResult,
   SessionListParams,
+  SessionListResult,
   SessionOpenParams,
+  SessionOpenResult,
   ToolRecordParams,
   ToolRecordResult,
 } from './protocol.gen.js';
 
 // testdata/protocol/examples/lifecycle/before-initialize.json
-export const lifecycleBeforeInitializeParams = {
-    "session": "main"
-  } satisfies SessionListParams;
+export const lifecycleBeforeInitializeParams = {"session": "main"} satisfies SessionListParams;
+export const lifecycleBeforeInitializeError = {"kind": "not_initialized", "retryable": false, "committed": "no"} satisfies ErrorData;
 
 // testdata/protocol/examples/session-open/new.json
 export const sessionOpenNewParams = {
-    "workspace": {
-      "uri": "file:///projects/brewlog"
-    },
+    "workspace": {"uri": "file:///projects/brewlog"},
     "session": "main",
     "agent": "coder",
     "model": "gpt-4o",
     "title": "Timers",
     "key": "open-1"
   } satisfies SessionOpenParams;
+export const sessionOpenNewResult = {
+    "session": "main",
+    "workspace": "3eea48a1241a986c",
+    "resumed": false,
+    "sequence": 1,
+    "conversations": 0
+  } satisfies SessionOpenResult;
 
 // testdata/protocol/examples/session-open/resumed.json
-export const sessionOpenResumedParams = {
-    "workspace": {
-      "uri": "file:///projects/brewlog/"
-    },
-    "session": "main"
-  } satisfies SessionOpenParams;
+export const sessionOpenResumedParams = {"workspace": {"uri": "file:///projects/brewlog/"}, "session": "main"} satisfies SessionOpenParams;
+export const sessionOpenResumedResult = {
+    "session": "main",
+    "workspace": "3eea48a1241a986c",
+    "resumed": true,
+    "sequence": 1,
+    "conversations": 0
+  } satisfies SessionOpenResult;
 
 // testdata/protocol/examples/session-open/invalid.json
-export const sessionOpenInvalidParams = {
-    "session": "main"
-  } satisfies SessionOpenParams;
+export const sessionOpenInvalidError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "workspace"} satisfies ErrorData;
 
 // testdata/protocol/examples/conversation-record/query.json
 export const conversationRecordQueryParams = {
@@ -66,8 +87,23 @@ export const conversationRecordQueryParams = {
     ],
     "key": "t-1"
   } satisfies ConversationRecordParams;
+export const conversationRecordQueryResult = {
+    "conversation": "c1",
+    "turnNumbers": [1],
+    "sequence": 5,
+    "opened": true,
+    "done": false,
+    "toolResults": [],
+    "warnings": []
+  } satisfies ConversationRecordResult;
 
 // testdata/protocol/examples/event-recorded/query.json
+export const eventRecordedQueryParams = {
+    "session": "main",
+    "method": "hexapla/conversation/record",
+    "sequence": 5,
+    "conversation": "c1"
+  } satisfies RecordedParams;
 
 // testdata/protocol/examples/conversation-record/tools.json
 export const conversationRecordToolsParams = {
@@ -77,20 +113,8 @@ export const conversationRecordToolsParams = {
         "role": "assistant",
         "text": "I run the tests and read the parser.",
         "toolCalls": [
-          {
-            "id": "call_1",
-            "name": "shell",
-            "input": {
-              "command": "go test ./timer"
-            }
-          },
-          {
-            "id": "call_2",
-            "name": "read_file",
-            "input": {
-              "path": "timer/timer.go"
-            }
-          }
+          {"id": "call_1", "name": "shell", "input": {"command": "go test ./timer"}},
+          {"id": "call_2", "name": "read_file", "input": {"path": "timer/timer.go"}}
         ],
         "time": "2026-03-02T09:15:04Z"
       },
@@ -113,25 +137,145 @@ export const conversationRecordToolsParams = {
     ],
     "key": "t-2"
   } satisfies ConversationRecordParams;
+export const conversationRecordToolsResult = {
+    "conversation": "c1",
+    "turnNumbers": [2, 3],
+    "sequence": 9,
+    "opened": false,
+    "done": false,
+    "toolResults": [
+      {
+        "tool": "shell",
+        "summary": "`go test ./timer`: failed (1 of 1 packages): TestParseTimer: timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s",
+        "entities": ["TestParseTimer", "ParseTimer", "TestParseTimerEmpty"],
+        "keyFiles": ["timer_test.go"],
+        "errorPatterns": [
+          "ParseTimer(\"1h30m\") = 30m0s, want <hex>",
+          "FAIL: TestParseTimer (<time>)",
+          "FAIL example.com/brewlog/timer <time>"
+        ],
+        "pointers": ["timer_test.go:21"],
+        "blob": {
+          "sha256": "d1a985984edf0cc348fe61f0e77fa8c63ca509168e4f4a55a8222c511a29b6df",
+          "size": 238,
+          "mime": "text/plain"
+        }
+      },
+      {
+        "tool": "read_file",
+        "summary": "read timer/timer.go, 30 lines, defines ParseTimer",
+        "entities": ["ParseTimer", "FindAllStringSubmatch"],
+        "keyFiles": ["timer/timer.go"],
+        "errorPatterns": [],
+        "pointers": [],
+        "blob": {
+          "sha256": "1dd0c503799267506f9d43317830c55b1821d05e822de678f5291ad3b28972ca",
+          "size": 573,
+          "mime": "text/x-go"
+        }
+      }
+    ],
+    "warnings": []
+  } satisfies ConversationRecordResult;
 
 // testdata/protocol/examples/pack-build/loop.json
 export const packBuildLoopParams = {
     "session": "main",
-    "budget": {
-      "total": 4000,
-      "reserved": 1000
-    },
-    "system": {
-      "environment": "Go 1.26, Linux.",
-      "guardrails": "Ask before you delete files."
-    },
+    "budget": {"total": 4000, "reserved": 1000},
+    "system": {"environment": "Go 1.26, Linux.", "guardrails": "Ask before you delete files."},
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildLoopResult = {
-    "checksum": "PACK"
+    "checksum": "ed439c60be33447fb6cd81fbb9a951297f20ba9eb6353196d16fb5742a618418",
+    "pack": {
+      "branches": {
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+        "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+        "userInput": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n"
+      },
+      "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
+      "dropped": [],
+      "encoding": "o200k_base",
+      "epoch": 3,
+      "epochReason": "start",
+      "estimate": false,
+      "guaranteed": ["currentContext", "headers"],
+      "layout": "stable-prefix",
+      "quotas": {"fulls": 3, "summaries": 1339},
+      "sections": [
+        {
+          "allowance": 3000,
+          "items": [
+            {"detail": "full", "id": "environment", "tokens": 11},
+            {"detail": "full", "id": "guardrails", "tokens": 10}
+          ],
+          "layer": -1,
+          "name": "system",
+          "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+          "tokens": 21
+        },
+        {
+          "allowance": 297,
+          "items": [{"detail": "full", "id": "currentContext", "tokens": 8}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "# Current context\nnothing recorded yet\n",
+          "tokens": 8
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c1#1", "tokens": 33},
+            {"detail": "full", "id": "c1#2", "tokens": 37}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+          "tokens": 70
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c1#3/1", "tokens": 101},
+            {"detail": "full", "id": "c1#3/2", "tokens": 199}
+          ],
+          "layer": -1,
+          "name": "input",
+          "text": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
+          "tokens": 300
+        }
+      ],
+      "seed": "f9a7feef7a995e1e",
+      "selectionPolicy": "deterministic-v1",
+      "sequence": 9,
+      "session": "main",
+      "settings": "fbf3922fb93984db",
+      "stablePrefixBytes": 351,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
+      "tokens": {
+        "available": 3000,
+        "context": 78,
+        "fullHistory": 333,
+        "input": 300,
+        "reserved": 1000,
+        "system": 21,
+        "total": 4000,
+        "used": 399
+      }
+    },
+    "stability": {"commonPrefixBytes": 0, "commonPrefixTokens": 0, "cachedShare": 0}
   } satisfies PackBuildResult;
 
 // testdata/protocol/examples/event-packed/loop.json
+export const eventPackedLoopParams = {
+    "session": "main",
+    "checksum": "ed439c60be33447fb6cd81fbb9a951297f20ba9eb6353196d16fb5742a618418",
+    "sequence": 9,
+    "tokens": 399,
+    "available": 3000,
+    "cachedShare": 0,
+    "dropped": 0
+  } satisfies PackedParams;
 
 // testdata/protocol/examples/response-ingest/raw.json
 export const responseIngestRawParams = {
@@ -141,16 +285,21 @@ export const responseIngestRawParams = {
     "time": "2026-03-02T09:16:10Z",
     "key": "a-1"
   } satisfies ResponseIngestParams;
+export const responseIngestRawResult = {
+    "content": "The cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.",
+    "toolUses": [],
+    "housekeepingApplied": true,
+    "problems": [],
+    "conversation": "c1",
+    "turnNumber": 4,
+    "sequence": 15
+  } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/conversation-record/whole.json
 export const conversationRecordWholeParams = {
     "session": "main",
     "turns": [
-      {
-        "role": "user",
-        "text": "Which units does the timer know?",
-        "time": "2026-03-02T09:20:00Z"
-      },
+      {"role": "user", "text": "Which units does the timer know?", "time": "2026-03-02T09:20:00Z"},
       {
         "role": "assistant",
         "text": "Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.",
@@ -160,16 +309,21 @@ export const conversationRecordWholeParams = {
     "done": true,
     "key": "t-3"
   } satisfies ConversationRecordParams;
+export const conversationRecordWholeResult = {
+    "conversation": "c2",
+    "turnNumbers": [1, 2],
+    "sequence": 22,
+    "opened": true,
+    "done": true,
+    "toolResults": [],
+    "warnings": []
+  } satisfies ConversationRecordResult;
 
 // testdata/protocol/examples/conversation-record/repeated.json
 export const conversationRecordRepeatedParams = {
     "session": "main",
     "turns": [
-      {
-        "role": "user",
-        "text": "Which units does the timer know?",
-        "time": "2026-03-02T09:20:00Z"
-      },
+      {"role": "user", "text": "Which units does the timer know?", "time": "2026-03-02T09:20:00Z"},
       {
         "role": "assistant",
         "text": "Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.",
@@ -179,76 +333,90 @@ export const conversationRecordRepeatedParams = {
     "done": true,
     "key": "t-3"
   } satisfies ConversationRecordParams;
+export const conversationRecordRepeatedResult = {
+    "conversation": "c2",
+    "turnNumbers": [1, 2],
+    "sequence": 22,
+    "opened": true,
+    "done": true,
+    "toolResults": [],
+    "warnings": []
+  } satisfies ConversationRecordResult;
 
 // testdata/protocol/examples/conversation-record/key-reused.json
 export const conversationRecordKeyReusedParams = {
     "session": "main",
-    "turns": [
-      {
-        "role": "user",
-        "text": "Something else."
-      }
-    ],
+    "turns": [{"role": "user", "text": "Something else."}],
     "key": "t-3"
   } satisfies ConversationRecordParams;
+export const conversationRecordKeyReusedError = {"kind": "op_id_reused", "retryable": false, "committed": "no"} satisfies ErrorData;
 
 // testdata/protocol/examples/conversation-record/completed.json
 export const conversationRecordCompletedParams = {
     "session": "main",
     "conversation": "c1",
-    "turns": [
-      {
-        "role": "assistant",
-        "text": "One more thing."
-      }
-    ]
+    "turns": [{"role": "assistant", "text": "One more thing."}]
   } satisfies ConversationRecordParams;
+export const conversationRecordCompletedError = {"kind": "conversation_done", "retryable": false, "committed": "no"} satisfies ErrorData;
 
 // testdata/protocol/examples/conversation-record/misfit.json
-export const conversationRecordMisfitParams = {
-    "session": "main",
-    "turns": [
-      {
-        "role": "user",
-        "text": "Hello."
-      },
-      {
-        "role": 7,
-        "text": "Hello."
-      }
-    ]
-  } satisfies ConversationRecordParams;
+export const conversationRecordMisfitError = {
+      "kind": "invalid_params",
+      "retryable": false,
+      "committed": "no",
+      "path": "turns[1].role"
+    } satisfies ErrorData;
 
 // testdata/protocol/examples/tool-record/log.json
 export const toolRecordLogParams = {
     "session": "main",
     "tool": "shell",
-    "input": {
-      "command": "brewlog serve"
-    },
+    "input": {"command": "brewlog serve"},
     "content": "2026-03-02T09:20:00Z level=info msg=tick timer=kettle left=30m\n2026-03-02T09:20:05Z level=info msg=tick timer=kettle left=29m\n2026-03-02T09:20:10Z level=info msg=tick timer=kettle left=28m\n2026-03-02T09:20:15Z level=info msg=tick timer=kettle left=27m\n2026-03-02T09:20:20Z level=info msg=tick timer=kettle left=26m\n2026-03-02T09:20:25Z level=info msg=tick timer=kettle left=25m\n2026-03-02T09:20:30Z level=info msg=tick timer=kettle left=24m\n2026-03-02T09:20:35Z level=info msg=tick timer=kettle left=23m\n2026-03-02T09:20:40Z level=info msg=tick timer=kettle left=22m\n2026-03-02T09:20:45Z level=info msg=tick timer=kettle left=21m\n2026-03-02T09:21:00Z level=info msg=tick timer=kettle left=20m\n2026-03-02T09:21:05Z level=info msg=tick timer=kettle left=19m\n2026-03-02T09:22:00Z level=error msg=\"timer: unknown unit\" timer=oven input=2d file=timer/timer.go:18\n",
     "key": "o-1"
   } satisfies ToolRecordParams;
 export const toolRecordLogResult = {
     "compressed": {
+      "tool": "shell",
+      "summary": "`brewlog serve`: ok, 13 lines, names timer/timer.go",
+      "entities": [],
+      "keyFiles": ["timer/timer.go"],
+      "errorPatterns": [],
+      "pointers": ["timer/timer.go:18"],
       "blob": {
-        "sha256": "LOG"
+        "sha256": "f32ecc087086ccadf1af33716e02e19a6ea7b208242a6c01cc2bcc5415f9c716",
+        "size": 858,
+        "mime": "text/plain"
       }
-    }
+    },
+    "duplicate": false,
+    "sequence": 23,
+    "warnings": []
   } satisfies ToolRecordResult;
 
 // testdata/protocol/examples/blob-read/part.json
 export const blobReadPartParams = {
     "session": "main",
-    "sha256": "LOG",
+    "sha256": "f32ecc087086ccadf1af33716e02e19a6ea7b208242a6c01cc2bcc5415f9c716",
     "length": 80
   } satisfies BlobReadParams;
+export const blobReadPartResult = {
+    "blob": {
+      "sha256": "f32ecc087086ccadf1af33716e02e19a6ea7b208242a6c01cc2bcc5415f9c716",
+      "size": 858,
+      "mime": "text/plain"
+    },
+    "text": "2026-03-02T09:20:00Z level=info msg=tick timer=kettle left=30m\n2026-03-02T09:20:",
+    "offset": 0,
+    "nextOffset": 80
+  } satisfies BlobReadResult;
 
 // testdata/protocol/examples/blob-read/unknown.json
 export const blobReadUnknownParams = {
     "session": "main",
     "sha256": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies BlobReadParams;
+export const blobReadUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
 
 // testdata/protocol/examples/housekeeping-apply/later.json
 export const housekeepingApplyLaterParams = {
@@ -256,20 +424,46 @@ export const housekeepingApplyLaterParams = {
     "conversation": "c2",
     "housekeeping": {
       "llm": {
-        "responseHeader": {
-          "topic": "Units of the timer",
-          "summary": "h, m and s are known"
-        },
-        "openQuestions": [
-          "Should days be known?"
-        ]
+        "responseHeader": {"topic": "Units of the timer", "summary": "h, m and s are known"},
+        "openQuestions": ["Should days be known?"]
       },
-      "user": {
-        "satisfaction": "positive"
-      }
+      "user": {"satisfaction": "positive"}
     },
     "key": "h-1"
   } satisfies HousekeepingApplyParams;
+export const housekeepingApplyLaterResult = {
+    "conversation": "c2",
+    "header": {
+      "id": "c2",
+      "timestamp": "2026-03-02T09:20:00Z",
+      "topic": "Units of the timer",
+      "keyEntities": ["timer/timer.go", "ParseTimer"],
+      "outcome": "completed",
+      "tokenCount": 31,
+      "summary": "h, m and s are known",
+      "source": "housekeeping"
+    },
+    "summary": {
+      "content": "Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.",
+      "keyDecisions": [],
+      "codeChanges": [],
+      "openQuestions": ["Should days be known?"],
+      "retrievable": true,
+      "source": "rule"
+    },
+    "currentContext": {
+      "overallNarrative": "Timers of brewlog are being made reliable.",
+      "currentObjective": "Fix ParseTimer",
+      "keyAchievements": ["ParseTimer adds its parts"],
+      "activeEntities": {"files": ["timer/timer.go"], "functions": ["ParseTimer"], "concepts": []},
+      "contextualState": "Tests pass",
+      "nextSteps": ["Decide on unknown units"],
+      "lastUpdated": "2026-03-02T09:20:00Z",
+      "source": "housekeeping"
+    },
+    "trimmed": [],
+    "sequence": 27
+  } satisfies HousekeepingApplyResult;
 
 // testdata/protocol/examples/conversation-record/next.json
 export const conversationRecordNextParams = {
@@ -283,35 +477,51 @@ export const conversationRecordNextParams = {
     ],
     "key": "t-4"
   } satisfies ConversationRecordParams;
+export const conversationRecordNextResult = {
+    "conversation": "c3",
+    "turnNumbers": [1],
+    "sequence": 31,
+    "opened": true,
+    "done": false,
+    "toolResults": [],
+    "warnings": []
+  } satisfies ConversationRecordResult;
 
 // testdata/protocol/examples/response-ingest/structured.json
 export const responseIngestStructuredParams = {
     "session": "main",
     "response": {
       "content": "I look at what we decided.",
-      "toolUses": [
-        {
-          "id": "call_3",
-          "name": "read_file",
-          "input": {
-            "path": "timer/timer_test.go"
-          }
-        }
-      ],
+      "toolUses": [{"id": "call_3", "name": "read_file", "input": {"path": "timer/timer_test.go"}}],
       "contextRequests": {
-        "retrieveConversations": [
-          {
-            "conversationIds": [
-              "c1"
-            ],
-            "format": "summary"
-          }
-        ]
+        "retrieveConversations": [{"conversationIds": ["c1"], "format": "summary"}]
       }
     },
     "key": "a-2",
     "time": "2026-03-02T10:00:04Z"
   } satisfies ResponseIngestParams;
+export const responseIngestStructuredResult = {
+    "content": "I look at what we decided.",
+    "toolUses": [{"id": "call_3", "name": "read_file", "input": {"path": "timer/timer_test.go"}}],
+    "housekeepingApplied": false,
+    "context": {
+      "items": [
+        {
+          "conversation": "c1",
+          "detail": "summary",
+          "text": "c1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n",
+          "tokens": 69
+        }
+      ],
+      "deferred": [],
+      "topics": [],
+      "archived": []
+    },
+    "problems": [],
+    "conversation": "c3",
+    "turnNumber": 2,
+    "sequence": 33
+  } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/response-ingest/malformed.json
 export const responseIngestMalformedParams = {
@@ -320,51 +530,132 @@ export const responseIngestMalformedParams = {
     "key": "a-3",
     "time": "2026-03-02T10:00:30Z"
   } satisfies ResponseIngestParams;
+export const responseIngestMalformedResult = {
+    "content": "I change the parser now.",
+    "toolUses": [],
+    "housekeepingApplied": false,
+    "problems": [
+      {"part": "housekeeping", "message": "the block is not a JSON object: not valid at byte 73"}
+    ],
+    "conversation": "c3",
+    "turnNumber": 3,
+    "sequence": 34
+  } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/context-request/ids.json
 export const contextRequestIdsParams = {
     "session": "main",
     "requests": {
       "retrieveConversations": [
-        {
-          "conversationIds": [
-            "c2"
-          ],
-          "format": "full"
-        },
-        {
-          "conversationIds": [
-            "c1#3/1",
-            "c99"
-          ],
-          "format": "mixed"
-        }
+        {"conversationIds": ["c2"], "format": "full"},
+        {"conversationIds": ["c1#3/1", "c99"], "format": "mixed"}
       ]
     },
     "maxTokens": 600,
     "key": "r-1"
   } satisfies ContextRequestParams;
+export const contextRequestIdsResult = {
+    "items": [
+      {
+        "conversation": "c2",
+        "detail": "full",
+        "text": "### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
+        "tokens": 45
+      },
+      {
+        "conversation": "c1#3/1",
+        "detail": "full",
+        "text": "### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+        "tokens": 99
+      }
+    ],
+    "deferred": [{"conversation": "c99", "detail": "mixed", "reason": "not_found"}],
+    "topics": [],
+    "archived": [],
+    "sequence": 35
+  } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-request/topics.json
 export const contextRequestTopicsParams = {
     "session": "main",
-    "requests": {
-      "summarizeTopics": [
-        "timer units"
-      ],
-      "archiveConversations": [
-        "c2"
-      ]
-    },
+    "requests": {"summarizeTopics": ["timer units"], "archiveConversations": ["c2"]},
     "key": "r-2"
   } satisfies ContextRequestParams;
+export const contextRequestTopicsResult = {
+    "items": [],
+    "deferred": [],
+    "topics": [
+      {
+        "topic": "timer units",
+        "summary": "Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nAsked: Make unknown units an error, as you proposed. Result: I change the parser now.\nParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.",
+        "conversations": ["c2", "c3", "c1"]
+      }
+    ],
+    "archived": ["c2"],
+    "sequence": 36
+  } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/search-query/words.json
-export const searchQueryWordsParams = {
-    "session": "main",
-    "query": "ParseTimer unknown units",
-    "limit": 2
-  } satisfies SearchQueryParams;
+export const searchQueryWordsParams = {"session": "main", "query": "ParseTimer unknown units", "limit": 2} satisfies SearchQueryParams;
+export const searchQueryWordsResult = {
+    "hits": [
+      {
+        "conversation": "c3",
+        "turn": 1,
+        "score": 0.868814,
+        "coverage": 0.701633,
+        "parts": {
+          "lexical": 1,
+          "passage": 1,
+          "conversation": 0.651949,
+          "temporal": 0.997672,
+          "entities": 0,
+          "errors": 0,
+          "visits": 0
+        },
+        "snippet": "Make unknown units an error, as you proposed.",
+        "header": {
+          "id": "c3",
+          "timestamp": "2026-03-02T10:00:00Z",
+          "topic": "Make unknown units an error, as you proposed",
+          "keyEntities": ["timer/timer_test.go"],
+          "outcome": "ongoing",
+          "tokenCount": 34,
+          "summary": "I change the parser now",
+          "source": "rule"
+        }
+      },
+      {
+        "conversation": "c2",
+        "turn": 2,
+        "score": 0.80118,
+        "coverage": 0.625401,
+        "parts": {
+          "lexical": 0.512007,
+          "passage": 0.851399,
+          "conversation": 0.754793,
+          "temporal": 0.994036,
+          "entities": 0.5,
+          "errors": 0,
+          "visits": 0
+        },
+        "snippet": "Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.",
+        "header": {
+          "id": "c2",
+          "timestamp": "2026-03-02T09:20:00Z",
+          "topic": "Units of the timer",
+          "keyEntities": ["timer/timer.go", "ParseTimer"],
+          "outcome": "completed",
+          "tokenCount": 31,
+          "summary": "h, m and s are known",
+          "source": "housekeeping"
+        }
+      }
+    ],
+    "cursor": "2@36",
+    "sequence": 36,
+    "degraded": false
+  } satisfies SearchQueryResult;
 
 // testdata/protocol/examples/search-query/output.json
 export const searchQueryOutputParams = {
@@ -373,31 +664,156 @@ export const searchQueryOutputParams = {
     "kind": "output",
     "limit": 1
   } satisfies SearchQueryParams;
+export const searchQueryOutputResult = {
+    "hits": [
+      {
+        "conversation": "c1",
+        "turn": 3,
+        "blob": {
+          "sha256": "d1a985984edf0cc348fe61f0e77fa8c63ca509168e4f4a55a8222c511a29b6df",
+          "size": 238,
+          "mime": "text/plain"
+        },
+        "score": 0.623528,
+        "coverage": 1,
+        "parts": {
+          "lexical": 1,
+          "passage": 0,
+          "conversation": 1,
+          "temporal": 0.990753,
+          "entities": 0.142857,
+          "errors": 0,
+          "visits": 0
+        },
+        "snippet": "timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s --- FAIL: TestParseTimer (0.00s) === RUN TestParseTimerEmpty --- PASS: TestParseTimerEmpty (0.00s)",
+        "header": {
+          "id": "c1",
+          "timestamp": "2026-03-02T09:15:00Z",
+          "topic": "ParseTimer lost hours",
+          "keyEntities": ["timer/timer.go", "ParseTimer"],
+          "outcome": "completed",
+          "tokenCount": 364,
+          "summary": "Parts are added now",
+          "source": "housekeeping"
+        }
+      }
+    ],
+    "cursor": "1@36",
+    "sequence": 36,
+    "degraded": false
+  } satisfies SearchQueryResult;
 
 // testdata/protocol/examples/reference-lookup/file.json
-export const referenceLookupFileParams = {
-    "session": "main",
-    "kind": "file",
-    "name": "timer.go",
-    "limit": 5
-  } satisfies ReferenceLookupParams;
+export const referenceLookupFileParams = {"session": "main", "kind": "file", "name": "timer.go", "limit": 5} satisfies ReferenceLookupParams;
+export const referenceLookupFileResult = {
+    "entries": [
+      {
+        "kind": "file",
+        "name": "timer.go",
+        "mentions": [
+          {"conversation": "c2", "turn": 2, "sequence": 18},
+          {"conversation": "c1", "turn": 4, "sequence": 10},
+          {"conversation": "c1", "turn": 2, "sequence": 6},
+          {"conversation": "c1", "turn": 1, "sequence": 3}
+        ],
+        "total": 4
+      }
+    ],
+    "sequence": 36
+  } satisfies ReferenceLookupResult;
 
 // testdata/protocol/examples/conversation-get/summary.json
-export const conversationGetSummaryParams = {
-    "session": "main",
+export const conversationGetSummaryParams = {"session": "main", "conversation": "c1", "detail": "summary"} satisfies ConversationGetParams;
+export const conversationGetSummaryResult = {
     "conversation": "c1",
-    "detail": "summary"
-  } satisfies ConversationGetParams;
+    "detail": "summary",
+    "text": "c1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n",
+    "tokens": 69,
+    "header": {
+      "id": "c1",
+      "timestamp": "2026-03-02T09:15:00Z",
+      "topic": "ParseTimer lost hours",
+      "keyEntities": ["timer/timer.go", "ParseTimer"],
+      "outcome": "completed",
+      "tokenCount": 364,
+      "summary": "Parts are added now",
+      "source": "housekeeping"
+    },
+    "summary": {
+      "content": "ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.",
+      "keyDecisions": ["Add the parts instead of assigning them"],
+      "codeChanges": [
+        {
+          "files": ["timer/timer.go"],
+          "changeType": "modify",
+          "summary": "+= in the three cases",
+          "impact": "low"
+        }
+      ],
+      "openQuestions": ["Should unknown units be an error?"],
+      "retrievable": true,
+      "source": "housekeeping"
+    },
+    "turns": [],
+    "sequence": 36
+  } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/page.json
-export const conversationGetPageParams = {
-    "session": "main",
+export const conversationGetPageParams = {"session": "main", "conversation": "c1", "detail": "full", "maxTokens": 120} satisfies ConversationGetParams;
+export const conversationGetPageResult = {
     "conversation": "c1",
     "detail": "full",
-    "maxTokens": 120
-  } satisfies ConversationGetParams;
-export const conversationGetPageResult = {
-    "cursor": "CURSOR"
+    "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+    "tokens": 70,
+    "header": {
+      "id": "c1",
+      "timestamp": "2026-03-02T09:15:00Z",
+      "topic": "ParseTimer lost hours",
+      "keyEntities": ["timer/timer.go", "ParseTimer"],
+      "outcome": "completed",
+      "tokenCount": 364,
+      "summary": "Parts are added now",
+      "source": "housekeeping"
+    },
+    "summary": {
+      "content": "ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.",
+      "keyDecisions": ["Add the parts instead of assigning them"],
+      "codeChanges": [
+        {
+          "files": ["timer/timer.go"],
+          "changeType": "modify",
+          "summary": "+= in the three cases",
+          "impact": "low"
+        }
+      ],
+      "openQuestions": ["Should unknown units be an error?"],
+      "retrievable": true,
+      "source": "housekeeping"
+    },
+    "turns": [
+      {
+        "number": 1,
+        "role": "user",
+        "kind": "user_query",
+        "text": "ParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.",
+        "toolCalls": [],
+        "toolResults": [],
+        "time": "2026-03-02T09:15:00Z"
+      },
+      {
+        "number": 2,
+        "role": "assistant",
+        "text": "I run the tests and read the parser.",
+        "toolCalls": [
+          {"id": "call_1", "name": "shell", "input": {"command": "go test ./timer"}},
+          {"id": "call_2", "name": "read_file", "input": {"path": "timer/timer.go"}}
+        ],
+        "toolResults": [],
+        "time": "2026-03-02T09:15:04Z"
+      }
+    ],
+    "cursor": "2@36",
+    "sequence": 36
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/next-page.json
@@ -406,79 +822,648 @@ export const conversationGetNextPageParams = {
     "conversation": "c1",
     "detail": "full",
     "maxTokens": 120,
-    "cursor": "CURSOR"
+    "cursor": "2@36"
   } satisfies ConversationGetParams;
+export const conversationGetNextPageResult = {
+    "conversation": "c1",
+    "detail": "full",
+    "text": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+    "tokens": 101,
+    "header": {
+      "id": "c1",
+      "timestamp": "2026-03-02T09:15:00Z",
+      "topic": "ParseTimer lost hours",
+      "keyEntities": ["timer/timer.go", "ParseTimer"],
+      "outcome": "completed",
+      "tokenCount": 364,
+      "summary": "Parts are added now",
+      "source": "housekeeping"
+    },
+    "summary": {
+      "content": "ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.",
+      "keyDecisions": ["Add the parts instead of assigning them"],
+      "codeChanges": [
+        {
+          "files": ["timer/timer.go"],
+          "changeType": "modify",
+          "summary": "+= in the three cases",
+          "impact": "low"
+        }
+      ],
+      "openQuestions": ["Should unknown units be an error?"],
+      "retrievable": true,
+      "source": "housekeeping"
+    },
+    "turns": [
+      {
+        "number": 3,
+        "role": "tool",
+        "kind": "tool_response",
+        "text": "",
+        "toolCalls": [],
+        "toolResults": [
+          {
+            "callId": "call_1",
+            "isError": true,
+            "compressed": {
+              "tool": "shell",
+              "summary": "`go test ./timer`: failed (1 of 1 packages): TestParseTimer: timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s",
+              "entities": ["TestParseTimer", "ParseTimer", "TestParseTimerEmpty"],
+              "keyFiles": ["timer_test.go"],
+              "errorPatterns": [
+                "ParseTimer(\"1h30m\") = 30m0s, want <hex>",
+                "FAIL: TestParseTimer (<time>)",
+                "FAIL example.com/brewlog/timer <time>"
+              ],
+              "pointers": ["timer_test.go:21"],
+              "blob": {
+                "sha256": "d1a985984edf0cc348fe61f0e77fa8c63ca509168e4f4a55a8222c511a29b6df",
+                "size": 238,
+                "mime": "text/plain"
+              }
+            }
+          },
+          {
+            "callId": "call_2",
+            "compressed": {
+              "tool": "read_file",
+              "summary": "read timer/timer.go, 30 lines, defines ParseTimer",
+              "entities": ["ParseTimer", "FindAllStringSubmatch"],
+              "keyFiles": ["timer/timer.go"],
+              "errorPatterns": [],
+              "pointers": [],
+              "blob": {
+                "sha256": "1dd0c503799267506f9d43317830c55b1821d05e822de678f5291ad3b28972ca",
+                "size": 573,
+                "mime": "text/x-go"
+              }
+            }
+          }
+        ],
+        "time": "2026-03-02T09:15:06Z"
+      }
+    ],
+    "cursor": "3@36",
+    "sequence": 36
+  } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/unknown.json
-export const conversationGetUnknownParams = {
-    "session": "main",
-    "conversation": "c99"
-  } satisfies ConversationGetParams;
+export const conversationGetUnknownParams = {"session": "main", "conversation": "c99"} satisfies ConversationGetParams;
+export const conversationGetUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
 
 // testdata/protocol/examples/pack-build/input.json
 export const packBuildInputParams = {
     "session": "main",
-    "budget": {
-      "total": 4000,
-      "reserved": 1000
-    },
-    "input": {
-      "type": "user_feedback",
-      "content": "Please keep the message short."
-    },
-    "system": {
-      "environment": "Go 1.26, Linux.",
-      "guardrails": "Ask before you delete files."
-    },
+    "budget": {"total": 4000, "reserved": 1000},
+    "input": {"type": "user_feedback", "content": "Please keep the message short."},
+    "system": {"environment": "Go 1.26, Linux.", "guardrails": "Ask before you delete files."},
     "task": "fix-timer"
   } satisfies PackBuildParams;
+export const packBuildInputResult = {
+    "checksum": "10c01927bedefd81ae519304468f53edce98c6056f9b31a0abe6655954a07706",
+    "pack": {
+      "branches": {
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+        "userInput": "### c3#4 user feedback\nPlease keep the message short.\n"
+      },
+      "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
+      "dropped": [],
+      "encoding": "o200k_base",
+      "epoch": 3,
+      "epochReason": "start",
+      "estimate": false,
+      "guaranteed": ["currentContext", "headers"],
+      "layout": "stable-prefix",
+      "quotas": {"fulls": 3, "summaries": 1339},
+      "sections": [
+        {
+          "allowance": 3000,
+          "items": [
+            {"detail": "full", "id": "environment", "tokens": 11},
+            {"detail": "full", "id": "guardrails", "tokens": 10}
+          ],
+          "layer": -1,
+          "name": "system",
+          "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+          "tokens": 21
+        },
+        {
+          "allowance": 297,
+          "items": [{"detail": "full", "id": "currentContext", "tokens": 8}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "# Current context\nnothing recorded yet\n",
+          "tokens": 8
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c1#1", "tokens": 33},
+            {"detail": "full", "id": "c1#2", "tokens": 37},
+            {"detail": "full", "id": "c1#3/1", "tokens": 101},
+            {"detail": "full", "id": "c1#3/2", "tokens": 199},
+            {"detail": "full", "id": "c1#4", "tokens": 38},
+            {"detail": "header", "id": "c1", "tokens": 28}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+          "tokens": 436
+        },
+        {
+          "allowance": 2533,
+          "items": [{"detail": "full", "id": "context:c2", "tokens": 34}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+          "tokens": 34
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c2#1", "tokens": 14},
+            {"detail": "full", "id": "c2#2", "tokens": 31},
+            {"detail": "header", "id": "c2", "tokens": 34}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n",
+          "tokens": 79
+        },
+        {
+          "allowance": 2533,
+          "items": [{"detail": "full", "id": "context:c3", "tokens": 34}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+          "tokens": 34
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c3#1", "tokens": 17},
+            {"detail": "full", "id": "c3#2", "tokens": 26}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n",
+          "tokens": 43
+        },
+        {
+          "allowance": 2533,
+          "items": [{"detail": "full", "id": "served:r1:1", "tokens": 75}],
+          "layer": 5,
+          "name": "retrieved",
+          "text": "### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n",
+          "tokens": 75
+        },
+        {
+          "allowance": 2533,
+          "items": [{"detail": "full", "id": "c3#3", "tokens": 13}],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c3#3 assistant\nI change the parser now.\n",
+          "tokens": 13
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "served:r2:1", "tokens": 51},
+            {"detail": "full", "id": "served:r2:2", "tokens": 109}
+          ],
+          "layer": 5,
+          "name": "retrieved",
+          "text": "### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+          "tokens": 160
+        },
+        {
+          "allowance": 149,
+          "items": [{"detail": "full", "id": "currentContext", "tokens": 54}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+          "tokens": 54
+        },
+        {
+          "allowance": 2533,
+          "items": [{"detail": "full", "id": "c3#4", "tokens": 14}],
+          "layer": -1,
+          "name": "input",
+          "text": "### c3#4 user feedback\nPlease keep the message short.\n",
+          "tokens": 14
+        }
+      ],
+      "seed": "b2d2b98559e34533",
+      "selectionPolicy": "deterministic-v1",
+      "sequence": 36,
+      "session": "main",
+      "settings": "fbf3922fb93984db",
+      "stablePrefixBytes": 2947,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
+      "tokens": {
+        "available": 3000,
+        "context": 936,
+        "fullHistory": 429,
+        "input": 14,
+        "reserved": 1000,
+        "system": 21,
+        "total": 4000,
+        "used": 971
+      }
+    },
+    "stability": {
+      "commonPrefixBytes": 1217,
+      "commonPrefixTokens": 399,
+      "cachedShare": 0.3780677228953091
+    }
+  } satisfies PackBuildResult;
 
 // testdata/protocol/examples/pack-build/too-small.json
-export const packBuildTooSmallParams = {
-    "session": "main",
-    "budget": {
-      "total": 60
-    }
-  } satisfies PackBuildParams;
+export const packBuildTooSmallParams = {"session": "main", "budget": {"total": 60}} satisfies PackBuildParams;
+export const packBuildTooSmallError = {
+      "kind": "budget_too_small",
+      "retryable": false,
+      "committed": "no",
+      "path": "budget.total",
+      "smallestTotal": 77
+    } satisfies ErrorData;
 
 // testdata/protocol/examples/pack-replay/match.json
 export const packReplayMatchParams = {
     "session": "main",
-    "checksum": "PACK"
+    "checksum": "ed439c60be33447fb6cd81fbb9a951297f20ba9eb6353196d16fb5742a618418"
   } satisfies PackReplayParams;
+export const packReplayMatchResult = {
+    "checksum": "ed439c60be33447fb6cd81fbb9a951297f20ba9eb6353196d16fb5742a618418",
+    "rebuilt": "ed439c60be33447fb6cd81fbb9a951297f20ba9eb6353196d16fb5742a618418",
+    "match": true,
+    "pack": {
+      "branches": {
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+        "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+        "userInput": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n"
+      },
+      "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
+      "dropped": [],
+      "encoding": "o200k_base",
+      "epoch": 3,
+      "epochReason": "start",
+      "estimate": false,
+      "guaranteed": ["currentContext", "headers"],
+      "layout": "stable-prefix",
+      "quotas": {"fulls": 3, "summaries": 1339},
+      "sections": [
+        {
+          "allowance": 3000,
+          "items": [
+            {"detail": "full", "id": "environment", "tokens": 11},
+            {"detail": "full", "id": "guardrails", "tokens": 10}
+          ],
+          "layer": -1,
+          "name": "system",
+          "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+          "tokens": 21
+        },
+        {
+          "allowance": 297,
+          "items": [{"detail": "full", "id": "currentContext", "tokens": 8}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "# Current context\nnothing recorded yet\n",
+          "tokens": 8
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c1#1", "tokens": 33},
+            {"detail": "full", "id": "c1#2", "tokens": 37}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+          "tokens": 70
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c1#3/1", "tokens": 101},
+            {"detail": "full", "id": "c1#3/2", "tokens": 199}
+          ],
+          "layer": -1,
+          "name": "input",
+          "text": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
+          "tokens": 300
+        }
+      ],
+      "seed": "f9a7feef7a995e1e",
+      "selectionPolicy": "deterministic-v1",
+      "sequence": 9,
+      "session": "main",
+      "settings": "fbf3922fb93984db",
+      "stablePrefixBytes": 351,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
+      "tokens": {
+        "available": 3000,
+        "context": 78,
+        "fullHistory": 333,
+        "input": 300,
+        "reserved": 1000,
+        "system": 21,
+        "total": 4000,
+        "used": 399
+      }
+    }
+  } satisfies PackReplayResult;
 
 // testdata/protocol/examples/audit-query/newest.json
-export const auditQueryNewestParams = {
-    "session": "main",
-    "onlySession": true,
-    "limit": 1
-  } satisfies AuditQueryParams;
+export const auditQueryNewestParams = {"session": "main", "onlySession": true, "limit": 1} satisfies AuditQueryParams;
+export const auditQueryNewestResult = {
+    "entries": [
+      {
+        "entry": 2,
+        "session": "main",
+        "checksum": "10c01927bedefd81ae519304468f53edce98c6056f9b31a0abe6655954a07706",
+        "sequence": 36,
+        "time": "2026-11-21T08:45:30.953Z",
+        "sections": [
+          {"name": "system", "tokens": 21},
+          {"name": "currentContext", "tokens": 8},
+          {"name": "activeMemory", "tokens": 436},
+          {"name": "currentContext", "tokens": 34},
+          {"name": "activeMemory", "tokens": 79},
+          {"name": "currentContext", "tokens": 34},
+          {"name": "activeMemory", "tokens": 43},
+          {"name": "retrieved", "tokens": 75},
+          {"name": "activeMemory", "tokens": 13},
+          {"name": "retrieved", "tokens": 160},
+          {"name": "currentContext", "tokens": 54},
+          {"name": "input", "tokens": 14}
+        ],
+        "tokens": 971,
+        "dropped": [],
+        "settings": "fbf3922fb93984db"
+      }
+    ],
+    "cursor": "2"
+  } satisfies AuditQueryResult;
 
 // testdata/protocol/examples/instructions-get/text.json
-export const instructionsGetTextParams = {
-    "model": "gpt-4o"
-  } satisfies InstructionsGetParams;
+export const instructionsGetTextParams = {"model": "gpt-4o"} satisfies InstructionsGetParams;
+export const instructionsGetTextResult = {
+    "text": "# Memory\nThis workspace has a memory of past conversations. The context above shows what you need most: \"Current context\" is the story so far, each line under \"Earlier conversations\" is one conversation (id, time, outcome, topic), \"###\" lines are turns with their ids. What is shortened or left out is kept and can be asked for.\n\nEnd every answer with one block like this, after everything the user should read:\n```hexapla\n{\"housekeeping\": {\n  \"llm\": {\"responseHeader\": {\"topic\": \"...\", \"summary\": \"at most 12 words\", \"outcome\": \"ongoing|completed|error\"},\n          \"contextSummary\": \"what happened in this conversation, at most 80 words\",\n          \"keyDecisions\": [\"...\"], \"codeChanges\": [{\"files\": [\"...\"], \"changeType\": \"create|modify|delete|refactor\", \"summary\": \"...\"}],\n          \"openQuestions\": [\"...\"],\n          \"currentContext\": {\"overallNarrative\": \"...\", \"currentObjective\": \"...\", \"keyAchievements\": [\"...\"], \"contextualState\": \"...\", \"nextSteps\": [\"...\"]}},\n  \"user\": {\"queryHeader\": \"...\", \"understoodIntent\": \"...\", \"contextUsed\": [\"ids that helped\"]}},\n \"contextRequests\": {\"retrieveConversations\": [{\"conversationIds\": [\"c12\", \"c12#3\"], \"format\": \"header|summary|full|mixed\"}],\n                     \"summarizeTopics\": [\"...\"], \"archiveConversations\": [\"ids no longer needed\"]}}\n```\nGive only members that say something new; leave out contextRequests unless you need something. Say only what the conversation shows: copy paths, names and numbers exactly. Ask for \"summary\" before \"full\"; at most three fulls a turn are served, in the next message.\n",
+    "tokens": 384,
+    "tools": []
+  } satisfies InstructionsGetResult;
 
 // testdata/protocol/examples/instructions-get/tools.json
-export const instructionsGetToolsParams = {
-    "format": "openai",
-    "model": "gpt-4o"
-  } satisfies InstructionsGetParams;
+export const instructionsGetToolsParams = {"format": "openai", "model": "gpt-4o"} satisfies InstructionsGetParams;
+export const instructionsGetToolsResult = {
+    "text": "# Memory\nThis workspace has a memory of past conversations. The context above shows what you need most: \"Current context\" is the story so far, each line under \"Earlier conversations\" is one conversation (id, time, outcome, topic), \"###\" lines are turns with their ids. What is shortened or left out is kept and can be asked for.\n\nEnd every answer with one block like this, after everything the user should read:\n```hexapla\n{\"housekeeping\": {\n  \"llm\": {\"responseHeader\": {\"topic\": \"...\", \"summary\": \"at most 12 words\", \"outcome\": \"ongoing|completed|error\"},\n          \"contextSummary\": \"what happened in this conversation, at most 80 words\",\n          \"keyDecisions\": [\"...\"], \"codeChanges\": [{\"files\": [\"...\"], \"changeType\": \"create|modify|delete|refactor\", \"summary\": \"...\"}],\n          \"openQuestions\": [\"...\"],\n          \"currentContext\": {\"overallNarrative\": \"...\", \"currentObjective\": \"...\", \"keyAchievements\": [\"...\"], \"contextualState\": \"...\", \"nextSteps\": [\"...\"]}},\n  \"user\": {\"queryHeader\": \"...\", \"understoodIntent\": \"...\", \"contextUsed\": [\"ids that helped\"]}},\n \"contextRequests\": {\"retrieveConversations\": [{\"conversationIds\": [\"c12\", \"c12#3\"], \"format\": \"header|summary|full|mixed\"}],\n                     \"summarizeTopics\": [\"...\"], \"archiveConversations\": [\"ids no longer needed\"]}}\n```\nGive only members that say something new; leave out contextRequests unless you need something. Say only what the conversation shows: copy paths, names and numbers exactly. Ask for \"summary\" before \"full\"; at most three fulls a turn are served, in the next message.\n",
+    "tokens": 384,
+    "tools": [
+      {
+        "function": {
+          "description": "Report what this turn was about, what was decided and changed, and the story so far.",
+          "name": "hexapla_housekeeping",
+          "parameters": {
+            "properties": {
+              "llm": {
+                "properties": {
+                  "codeChanges": {
+                    "items": {
+                      "properties": {
+                        "changeType": {
+                          "enum": ["create", "modify", "delete", "refactor"],
+                          "type": "string"
+                        },
+                        "files": {
+                          "description": "paths",
+                          "items": {"type": "string"},
+                          "type": "array"
+                        },
+                        "impact": {"enum": ["low", "medium", "high"], "type": "string"},
+                        "summary": {"description": "what changed", "type": "string"}
+                      },
+                      "type": "object"
+                    },
+                    "type": "array"
+                  },
+                  "contextSummary": {
+                    "description": "what happened in this conversation, at most 80 words",
+                    "type": "string"
+                  },
+                  "currentContext": {
+                    "properties": {
+                      "contextualState": {
+                        "description": "where in the journey we are",
+                        "type": "string"
+                      },
+                      "currentObjective": {
+                        "description": "what is being worked on now",
+                        "type": "string"
+                      },
+                      "keyAchievements": {
+                        "description": "milestones reached",
+                        "items": {"type": "string"},
+                        "type": "array"
+                      },
+                      "nextSteps": {
+                        "description": "what is likely to come",
+                        "items": {"type": "string"},
+                        "type": "array"
+                      },
+                      "overallNarrative": {"description": "the story so far", "type": "string"}
+                    },
+                    "type": "object"
+                  },
+                  "keyDecisions": {
+                    "description": "decisions taken",
+                    "items": {"type": "string"},
+                    "type": "array"
+                  },
+                  "openQuestions": {
+                    "description": "what is still open",
+                    "items": {"type": "string"},
+                    "type": "array"
+                  },
+                  "responseHeader": {
+                    "properties": {
+                      "keyEntities": {
+                        "description": "files, functions and concepts",
+                        "items": {"type": "string"},
+                        "type": "array"
+                      },
+                      "outcome": {"enum": ["ongoing", "completed", "error"], "type": "string"},
+                      "summary": {"description": "at most 12 words", "type": "string"},
+                      "topic": {"description": "what the conversation is about", "type": "string"}
+                    },
+                    "type": "object"
+                  }
+                },
+                "type": "object"
+              },
+              "user": {
+                "properties": {
+                  "contextUsed": {
+                    "description": "ids of conversations that were of use",
+                    "items": {"type": "string"},
+                    "type": "array"
+                  },
+                  "queryHeader": {"description": "the user's query in one line", "type": "string"},
+                  "understoodIntent": {"description": "what the user wants", "type": "string"}
+                },
+                "type": "object"
+              }
+            },
+            "type": "object"
+          }
+        },
+        "type": "function"
+      },
+      {
+        "function": {
+          "description": "Ask for past conversations by id or by relevance, for summaries of topics, or let conversations go.",
+          "name": "hexapla_context",
+          "parameters": {
+            "properties": {
+              "archiveConversations": {
+                "description": "ids that are no longer needed",
+                "items": {"type": "string"},
+                "type": "array"
+              },
+              "retrieveConversations": {
+                "items": {
+                  "properties": {
+                    "conversationIds": {
+                      "description": "ids such as \"c12\", or \"c12#3\" for one turn",
+                      "items": {"type": "string"},
+                      "type": "array"
+                    },
+                    "format": {"enum": ["header", "summary", "full", "mixed"], "type": "string"},
+                    "priority": {"enum": ["specific", "recent", "relevant"], "type": "string"},
+                    "query": {"description": "what it should be relevant to", "type": "string"}
+                  },
+                  "type": "object"
+                },
+                "type": "array"
+              },
+              "summarizeTopics": {
+                "description": "topics to be summed up",
+                "items": {"type": "string"},
+                "type": "array"
+              }
+            },
+            "type": "object"
+          }
+        },
+        "type": "function"
+      }
+    ]
+  } satisfies InstructionsGetResult;
 
 // testdata/protocol/examples/metrics-get/counts.json
-export const metricsGetCountsParams = {
-    "session": "main"
-  } satisfies MetricsGetParams;
+export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
+export const metricsGetCountsResult = {
+    "sequence": 36,
+    "conversations": 3,
+    "turns": 9,
+    "fullTokens": 429,
+    "blobs": 3,
+    "blobBytes": 1669,
+    "packs": 2,
+    "packTokens": 1370,
+    "budgetViolations": 0,
+    "indexed": 36,
+    "latencies": [
+      {
+        "method": "hexapla/session/open",
+        "count": 3,
+        "p50Ms": 0.108,
+        "p95Ms": 5.793,
+        "p99Ms": 5.793
+      },
+      {
+        "method": "hexapla/conversation/record",
+        "count": 8,
+        "p50Ms": 0.724,
+        "p95Ms": 16.384,
+        "p99Ms": 16.384
+      },
+      {
+        "method": "hexapla/conversation/get",
+        "count": 4,
+        "p50Ms": 0.152,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 2.896, "p95Ms": 2.896, "p99Ms": 2.896},
+      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.054, "p95Ms": 0.108, "p99Ms": 0.108},
+      {
+        "method": "hexapla/response/ingest",
+        "count": 3,
+        "p50Ms": 6.889,
+        "p95Ms": 8.192,
+        "p99Ms": 8.192
+      },
+      {
+        "method": "hexapla/housekeeping/apply",
+        "count": 1,
+        "p50Ms": 1.024,
+        "p95Ms": 1.024,
+        "p99Ms": 1.024
+      },
+      {
+        "method": "hexapla/context/request",
+        "count": 2,
+        "p50Ms": 1.024,
+        "p95Ms": 2.048,
+        "p99Ms": 2.048
+      },
+      {
+        "method": "hexapla/search/query",
+        "count": 2,
+        "p50Ms": 0.431,
+        "p95Ms": 0.512,
+        "p99Ms": 0.512
+      },
+      {
+        "method": "hexapla/reference/lookup",
+        "count": 1,
+        "p50Ms": 0.181,
+        "p95Ms": 0.181,
+        "p99Ms": 0.181
+      },
+      {"method": "hexapla/pack/build", "count": 3, "p50Ms": 2.048, "p95Ms": 2.435, "p99Ms": 2.435},
+      {"method": "hexapla/pack/replay", "count": 1, "p50Ms": 2.435, "p95Ms": 2.435, "p99Ms": 2.435},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
+      {
+        "method": "hexapla/instructions/get",
+        "count": 2,
+        "p50Ms": 0.128,
+        "p95Ms": 0.861,
+        "p99Ms": 0.861
+      }
+    ]
+  } satisfies MetricsGetResult;
 
 // testdata/protocol/examples/session-list/workspace.json
-export const sessionListWorkspaceParams = {
-    "workspace": {
-      "uri": "file:///projects/brewlog"
-    }
-  } satisfies SessionListParams;
+export const sessionListWorkspaceParams = {"workspace": {"uri": "file:///projects/brewlog"}} satisfies SessionListParams;
+export const sessionListWorkspaceResult = {
+    "sessions": [
+      {
+        "session": "main",
+        "agent": "coder",
+        "title": "Timers",
+        "model": "gpt-4o",
+        "opened": 1,
+        "closed": false,
+        "conversations": 3
+      }
+    ],
+    "sequence": 36
+  } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
-export const sessionCloseOngoingParams = {
-    "session": "main",
-    "key": "close-1"
-  } satisfies SessionCloseParams;
+export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
+export const sessionCloseOngoingResult = {"sequence": 41, "completed": "c3"} satisfies SessionCloseResult;

@@ -1246,8 +1246,17 @@ export interface SearchHit {
   /** For tool outputs: where the whole output is. */
   blob?: BlobRef;
 
-  /** Higher is better; rounded to six places. */
+  /**
+   * Higher is better, 0 to 1, rounded to six places. It is relative: the best hit is near 1
+   * even if nothing fits well.
+   */
   score: decimal;
+
+  /**
+   * How well the conversation fits at all: the share of the query's terms that it holds, by
+   * weight, 0 to 1.
+   */
+  coverage: decimal;
 
   /** What the score is made of. */
   parts: ScoreParts;

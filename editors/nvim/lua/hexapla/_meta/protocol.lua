@@ -585,7 +585,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field conversation string # The conversation.
 ---@field turn? integer # The turn that fits best.
 ---@field blob? hexapla.BlobRef # For tool outputs: where the whole output is.
----@field score number # Higher is better; rounded to six places.
+---@field score number # Higher is better, 0 to 1, rounded to six places. It is relative: the best hit is near 1 even if nothing fits well.
+---@field coverage number # How well the conversation fits at all: the share of the query's terms that it holds, by weight, 0 to 1.
 ---@field parts hexapla.ScoreParts # What the score is made of.
 ---@field snippet string # The place that fits best, at most 60 tokens.
 ---@field header hexapla.Header # The conversation's header.
