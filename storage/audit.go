@@ -244,14 +244,15 @@ func (v View) auditPage(before int64) (page []auditEntry, next int64, err error)
 	} else {
 		key, value = cursor.Prev()
 	}
+	next = before
 	for range pageAudit {
-		if len(key) != 8 {
-			return page, 0, nil
+		if len(key) != 8 || toNumber(key) >= next {
+			return page, 0, nil // the end, or damaged pages that lead in a circle
 		}
 		next = toNumber(key)
 		if checksum, body, err := openAudit(key, value); err != nil {
 			v.r.warn("audit entry %d is damaged", next)
-		} else if next < before {
+		} else {
 			page = append(page, auditEntry{next, checksum, bytes.Clone(body)})
 		}
 		key, value = cursor.Prev()

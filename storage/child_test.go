@@ -133,6 +133,9 @@ func readAll(dir string) (string, error) {
 		}
 		_, err := v.Get(r.Seq)
 		note(err)
+		if r.Kind == "turn" && !strings.HasPrefix(string(r.Body), r.ID+" ") {
+			fmt.Println("WRONG BYTES")
+		}
 		latest, ok, err := v.Latest(r.Kind, r.ID)
 		note(err)
 		if err == nil && (!ok || latest.Kind != r.Kind || latest.ID != r.ID) {

@@ -80,7 +80,11 @@ func (v View) postings(at, within []byte, start int) (page []posting, next []byt
 		if seq := newest(key[len(key)-8:]); seq <= v.seq {
 			page = append(page, posting{name, seq})
 		}
+		before := key
 		key, _ = cursor.Next()
+		if key != nil && bytes.Compare(key, before) <= 0 { // damaged pages may lead in a circle
+			return nil, nil, corrupt("postings are out of order")
+		}
 	}
 	return page, nil, nil
 }

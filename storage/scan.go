@@ -82,7 +82,8 @@ func (v View) page(from, to int64) (page []scanned, err error) {
 	records := v.r.bucket(bucketRecords).Cursor()
 	terms := walker{cursor: v.r.bucket(bucketTerms).Cursor()}
 	size := 0
-	key, value := records.Seek(number(max(from, 0) + 1))
+	last := max(from, 0)
+	key, value := records.Seek(number(last + 1))
 	for key != nil && len(page) < pageRecords && size < pageBytes {
 		if len(key) != 8 {
 			return nil, corrupt("key of a record has %d bytes", len(key))
@@ -91,6 +92,10 @@ func (v View) page(from, to int64) (page []scanned, err error) {
 		if seq > to {
 			break
 		}
+		if seq <= last { // damaged pages may lead in a circle
+			return nil, corrupt("record %d follows record %d", seq, last)
+		}
+		last = seq
 		one := scanned{}
 		if one.record, err = openRecord(key, value); err != nil {
 			v.r.warn("record %d is damaged", seq)
@@ -124,7 +129,11 @@ func (w *walker) at(key []byte) []byte {
 		w.started = true
 	}
 	for w.key != nil && bytes.Compare(w.key, key) < 0 {
+		before := w.key
 		w.key, w.value = w.cursor.Next()
+		if bytes.Compare(w.key, before) <= 0 { // the end, or damage
+			w.key, w.value = nil, nil
+		}
 	}
 	if bytes.Equal(w.key, key) {
 		return w.value

@@ -1,9 +1,12 @@
 package storage_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -205,27 +208,39 @@ func TestBatchFails(t *testing.T) {
 	sound(t, s)
 }
 
-// TestDiskErrors has the kernel fail or kill at each of the store's writes and
-// syncs in turn, in a child process under strace.
+// TestDiskErrors has the kernel fail or kill at the store's writes and syncs in
+// turn, in a child process under strace: at a sample of them, or at all if
+// killRounds is set.
 func TestDiskErrors(t *testing.T) {
 	t.Parallel()
-	calls := []struct {
-		call string
-		upTo int
-	}{{"fdatasync", 7}, {"pwrite64", 9}, {"fsync", 8}, {"renameat", 3}, {"ftruncate", 3}}
-	for _, c := range calls {
-		for _, fault := range []string{"error=EIO", "error=ENOSPC", "signal=SIGKILL"} {
+	for _, c := range []struct {
+		call   string
+		upTo   int // the child makes at least so many
+		sample int // every how many are tried
+	}{
+		{"fdatasync", 15, 2}, {"pwrite64", 34, 7}, {"fsync", 34, 7}, {"renameat", 9, 4}, {"ftruncate", 4, 3}, {"mkdirat", 8, 4},
+	} {
+		for i, fault := range []string{"error=EIO", "error=ENOSPC", "signal=SIGKILL"} {
 			t.Run(c.call+" "+fault, func(t *testing.T) {
 				t.Parallel()
-				for n := 1; n <= c.upTo; n++ {
-					dir := t.TempDir()
-					wrapper := strace(t, fmt.Sprintf("%s:%s:when=%d", c.call, fault, n))
+				step, first := c.sample, 1+i
+				if os.Getenv(killRounds) != "" {
+					step, first = 1, 1
+				}
+				for n := first; n <= c.upTo; n += step {
+					dir := filepath.Join(t.TempDir(), "store")
+					what := fmt.Sprintf("%s %s at %d", c.call, fault, n)
+					log := dir + ".trace"
+					wrapper := strace(t, log, c.call, fmt.Sprintf("%s:when=%d", fault, n))
 					out, err := command(t, wrapper, "steps", dir).Output()
 					var exit *exec.ExitError
 					if err != nil && !errors.As(err, &exit) {
 						t.Fatal(err)
 					}
-					checkSteps(t, dir, string(out), fmt.Sprintf("%s %s at %d", c.call, fault, n))
+					if trace, err := os.ReadFile(log); err != nil || !bytes.Contains(trace, []byte("INJECTED")) && !bytes.Contains(trace, []byte("killed by SIGKILL")) {
+						t.Errorf("%s: nothing was injected: %v", what, err)
+					}
+					checkSteps(t, dir, string(out), what)
 				}
 			})
 		}

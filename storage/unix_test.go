@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -95,8 +94,9 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// strace returns the command line of strace with an injection, or skips.
-func strace(t *testing.T, inject string) []string {
+// strace returns the command line of strace with a fault at one of the system
+// calls of a kind, or skips. The trace goes to a file.
+func strace(t *testing.T, log, call, fault string) []string {
 	t.Helper()
 	path, err := exec.LookPath("strace")
 	if err == nil {
@@ -108,5 +108,5 @@ func strace(t *testing.T, inject string) []string {
 		}
 		t.Skipf("strace cannot be used: %v", err)
 	}
-	return []string{path, "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + strings.SplitN(inject, ":", 2)[0], "-e", "inject=" + inject}
+	return []string{path, "-f", "-o", log, "-e", "trace=" + call, "-e", "inject=" + call + ":" + fault}
 }

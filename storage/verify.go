@@ -115,7 +115,12 @@ func (v *verifier) all(newest int64) (err error) {
 
 // each calls one for all keys of a bucket; what it returns is a problem.
 func (v *verifier) each(b bucket, one func(key, value []byte) error) error {
+	var before []byte
 	return v.r.bucket(b).ForEach(func(key, value []byte) error {
+		if before != nil && bytes.Compare(key, before) <= 0 { // damaged pages may lead in a circle
+			return corrupt("%s: keys are out of order", b)
+		}
+		before = key
 		if v.seen++; v.seen%1024 == 0 {
 			if err := v.ctx.Err(); err != nil {
 				return err

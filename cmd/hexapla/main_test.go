@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -34,10 +35,29 @@ type outcome struct {
 	out, errs string
 }
 
+// sharedBuffer is a standard error that a child writes to as well.
+type sharedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *sharedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *sharedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 // hexapla runs a command line with an environment of its own.
 func hexapla(t *testing.T, env map[string]string, args ...string) outcome {
 	t.Helper()
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	var errs sharedBuffer
 	p := program{
 		in: strings.NewReader(""), out: &out, errs: &errs,
 		getenv: func(name string) string { return env[name] },

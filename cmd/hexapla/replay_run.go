@@ -93,7 +93,9 @@ func (r *replayer) read(name string) (*work, error) {
 }
 
 // overhead returns what the first call sent beyond the transcript, if its
-// usage is known.
+// usage is known, in the provider's tokens. Where counts are estimates it is
+// billed as it is, although the provider counts more tokens than the encoding:
+// that makes it weigh more on every side, to the disadvantage of packs.
 func overhead(messages []counted) (n int, measured bool) {
 	history := 0
 	for _, m := range messages {
@@ -146,7 +148,9 @@ func (r *replayer) run(ctx context.Context, w *work) (*fileResult, error) {
 	}
 	s := &sessionReplay{replayer: r, work: w, id: opened.Session, strategies: strategies{
 		full: &billing.Full{}, window: billing.NewWindow(r.options.budget),
-		summary: billing.NewCompacting(w.model.ContextWindow, w.overhead),
+		// Window and overhead are the provider's tokens; messages are counted in
+		// those of the encoding.
+		summary: billing.NewCompacting(tokens.FromModel(w.counter, w.model.ContextWindow), tokens.FromModel(w.counter, w.overhead)),
 	}}
 	s.result = &fileResult{
 		file: w.name, model: w.session.Model, prices: w.model, known: w.known,

@@ -18,7 +18,7 @@ func TestCutAnywhere(t *testing.T) {
 		whole := fixture(t, name)
 		_, all, _ := read(t, name, whole)
 		rapid.Check(t, func(t *rapid.T) {
-			n := rapid.IntRange(0, min(len(whole), 120_000)).Draw(t, "length")
+			n := rapid.IntRange(0, min(len(whole), 50_000)).Draw(t, "length")
 			_, messages, report, err := transcript.ReadAll(name, strings.NewReader(whole[:n]))
 			if err != nil {
 				if n > 2000 || !errors.Is(err, transcript.ErrForeign) {
@@ -44,7 +44,7 @@ func TestDamageAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{claudeFixture, specStoryFixture} {
 		whole := fixture(t, name)
-		whole = whole[:min(len(whole), 100_000)]
+		whole = whole[:min(len(whole), 40_000)]
 		_, all, _ := read(t, name, whole)
 		rapid.Check(t, func(t *rapid.T) {
 			at := rapid.IntRange(3000, len(whole)-100).Draw(t, "at")

@@ -73,7 +73,11 @@ func nasty(maxLen int) *rapid.Generator[string] {
 	})
 	parts = append(parts, anyRune, fixed, fixed, fixed, fixed, fixed, fixed)
 	part := rapid.OneOf(parts...)
-	return rapid.Map(rapid.SliceOfN(part, 0, maxLen), func(p []string) string { return strings.Join(p, "") })
+	return rapid.Map(
+		// rapid prefers short slices; half of these are long.
+		rapid.OneOf(rapid.SliceOfN(part, 0, maxLen), rapid.SliceOfN(part, maxLen/2, maxLen)),
+		func(p []string) string { return strings.Join(p, "") },
+	)
 }
 
 func TestNastyStrings(t *testing.T) {
@@ -92,4 +96,75 @@ func TestNastyStrings(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Runs long enough for the heap, of what tiktoken-go needs a square of the time
+// for, so a few KB only.
+func TestLongPieces(t *testing.T) {
+	t.Parallel()
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, unit := range []string{"a", "e", " ", "\n", "\t", "\r\n", "=", "-", "_", "*", "/", "🎉", "👍🏽", "é", "的", "ab", "xyz", " \n", "\xff", "\u0301", "'", "'s", "AbC", "ʰ"} {
+				for _, size := range []int{95, 96, 97, 98, 128, 1000, 2051} {
+					same(t, name, strings.Repeat(unit, size/len(unit)+1))
+				}
+			}
+			rapid.Check(t, func(rt *rapid.T) {
+				alphabet := rapid.SampledFrom([]string{"ab", "etaoinshrdlu", "abcdefghijklmnopqrstuvwxyz", "=-_*#", "的一是不了人我在有他", "🎉🚀👍", " \t", "aAbBcC"}).Draw(rt, "alphabet")
+				text := rapid.StringOfN(rapid.SampledFrom([]rune(alphabet)), 60, 900, -1).Draw(rt, "text")
+				if err := differs(t, name, text); err != "" {
+					rt.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// A section that ends in a newline, followed by one that starts with neither
+// white space nor '/', has the sum of their counts (design.md §4).
+func TestCountsAddUp(t *testing.T) {
+	t.Parallel()
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, generator := encoding(t, name), nasty(16)
+			rapid.Check(t, func(rt *rapid.T) {
+				for range 20 {
+					first := generator.Draw(rt, "first") + "\n"
+					second := strings.TrimLeftFunc(generator.Draw(rt, "second"), func(r rune) bool { return r == '/' || unicode.IsSpace(r) })
+					if sum, whole := e.Count(first)+e.Count(second), e.Count(first+second); sum != whole {
+						rt.Fatalf("%q + %q: %d in parts, %d as a whole", first, second, sum, whole)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestDecodeRefusesWhatIsNoToken(t *testing.T) {
+	t.Parallel()
+	for _, name := range names {
+		e := encoding(t, name)
+		if _, err := e.Decode([]uint32{1, 1<<32 - 1}); err == nil || !strings.Contains(err.Error(), "at 1") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, err := e.Decode(nil); got != "" || err != nil {
+			t.Errorf("%s: %q %v", name, got, err)
+		}
+	}
+}
+
+func FuzzAsTiktoken(f *testing.F) {
+	for _, seed := range []string{"it's HTTPServer's  \n\n /x", "e\u0301A\u0301 ǅ'LL 1234\u00a0中文", "\xff\xe4\xb8 '\xf0\x9f\x8e\x89'S", strings.Repeat("=", 150), "<|endoftext|>"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 1000 {
+			s = s[:1000]
+		}
+		for _, name := range names {
+			same(t, name, s)
+		}
+	})
 }

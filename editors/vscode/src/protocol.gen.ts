@@ -54,10 +54,8 @@ export interface Workspace {
 export interface BlobRef {
   /** SHA-256 of the bytes, lower-case hex. */
   sha256: string;
-
   /** Size in bytes. */
   size: integer;
-
   /** Media type, "text/plain" where the client gave none. */
   mime: string;
 }
@@ -66,10 +64,8 @@ export interface BlobRef {
 export interface ToolCall {
   /** The provider's id of the call; results refer to it. */
   id: string;
-
   /** Name of the tool. */
   name: string;
-
   /** Arguments as JSON; any value. */
   input?: LSPAny;
 }
@@ -81,19 +77,14 @@ export interface ToolCall {
 export interface ToolResult {
   /** The id of the call that this answers. */
   callId: string;
-
   /** Name of the tool; taken from the call when absent. */
   tool?: string;
-
   /** The whole output as text. */
   content?: string;
-
   /** The output recorded before, instead of content. */
   blob?: BlobRef;
-
   /** Media type of content. */
   mime?: string;
-
   /** Whether the tool failed. */
   isError?: boolean;
 }
@@ -102,22 +93,16 @@ export interface ToolResult {
 export interface CompressedToolResult {
   /** Name of the tool. */
   tool: string;
-
   /** Findings in at most 60 tokens; never raw log lines. */
   summary: string;
-
   /** Identifiers found in the output. */
   entities: string[];
-
   /** Paths found in the output. */
   keyFiles: string[];
-
   /** Error messages with numbers and paths normalised. */
   errorPatterns: string[];
-
   /** References such as "main.go:42". */
   pointers: string[];
-
   /** Where the whole output is. */
   blob: BlobRef;
 }
@@ -126,22 +111,17 @@ export interface CompressedToolResult {
 export interface Turn {
   /** Who speaks: "user", "assistant" or "tool". */
   role: 'user' | 'assistant' | 'tool';
-
   /**
    * Of user and tool turns: "user_query", "tool_response" or "user_feedback". When absent, a
    * user turn is a query and a tool turn a response.
    */
   kind?: 'user_query' | 'tool_response' | 'user_feedback';
-
   /** Text of the message. */
   text?: string;
-
   /** Tool calls of an assistant turn. */
   toolCalls?: ToolCall[];
-
   /** Tool results of a tool turn. */
   toolResults?: ToolResult[];
-
   /** When the message was made, RFC 3339. A claim: order is by sequence. */
   time?: string;
 }
@@ -150,22 +130,16 @@ export interface Turn {
 export interface RecordedTurn {
   /** Number in the conversation, from 1, never reused. */
   number: integer;
-
   /** "user", "assistant" or "tool". */
   role: 'user' | 'assistant' | 'tool';
-
   /** Of user and tool turns: "user_query", "tool_response" or "user_feedback". */
   kind?: 'user_query' | 'tool_response' | 'user_feedback';
-
   /** Text of the message; empty where there is none. */
   text: string;
-
   /** Tool calls of an assistant turn. */
   toolCalls: ToolCall[];
-
   /** Tool results of a tool turn, compressed. */
   toolResults: RecordedToolResult[];
-
   /** When the message was made, RFC 3339, as the client claimed. */
   time?: string;
 }
@@ -174,10 +148,8 @@ export interface RecordedTurn {
 export interface RecordedToolResult {
   /** The id of the call that this answers. */
   callId: string;
-
   /** Whether the tool failed. */
   isError?: boolean;
-
   /** The compressed form with the reference to the whole. */
   compressed: CompressedToolResult;
 }
@@ -186,16 +158,12 @@ export interface RecordedToolResult {
 export interface CodeChange {
   /** Paths as the conversation names them. */
   files: string[];
-
   /** "create", "modify", "delete" or "refactor". */
   changeType: 'create' | 'modify' | 'delete' | 'refactor';
-
   /** What changed. */
   summary: string;
-
   /** "low", "medium" or "high". */
   impact?: 'low' | 'medium' | 'high';
-
   /** Ids of conversations that this belongs to. */
   relatedConversations?: string[];
 }
@@ -204,25 +172,18 @@ export interface CodeChange {
 export interface Header {
   /** Id of the conversation. */
   id: string;
-
   /** When it began, RFC 3339, as the client claimed. */
   timestamp: string;
-
   /** What it is about. */
   topic: string;
-
   /** Files, functions and concepts it speaks of. */
   keyEntities: string[];
-
   /** "ongoing", "completed" or "error". */
   outcome: 'ongoing' | 'completed' | 'error';
-
   /** Tokens of the full text. */
   tokenCount: integer;
-
   /** At most 12 tokens. */
   summary: string;
-
   /** "housekeeping" when the model said it, "rule" when it was extracted. */
   source: 'housekeeping' | 'rule';
 }
@@ -231,19 +192,14 @@ export interface Header {
 export interface Summary {
   /** What happened. */
   content: string;
-
   /** Decisions taken. */
   keyDecisions: string[];
-
   /** Files changed. */
   codeChanges: CodeChange[];
-
   /** What is still open. */
   openQuestions: string[];
-
   /** Whether the full text can be asked for. */
   retrievable: boolean;
-
   /** "housekeeping" when the model said it, "rule" when it was extracted. */
   source: 'housekeeping' | 'rule';
 }
@@ -252,10 +208,8 @@ export interface Summary {
 export interface ActiveEntities {
   /** Paths. */
   files: string[];
-
   /** Functions, methods and types. */
   functions: string[];
-
   /** Everything else worth a name. */
   concepts: string[];
 }
@@ -264,25 +218,18 @@ export interface ActiveEntities {
 export interface CurrentContext {
   /** The story so far. */
   overallNarrative: string;
-
   /** What is being worked on now. */
   currentObjective: string;
-
   /** Milestones reached. */
   keyAchievements: string[];
-
   /** What is relevant now. */
   activeEntities: ActiveEntities;
-
   /** Where in the journey we are. */
   contextualState: string;
-
   /** What is likely to come. */
   nextSteps: string[];
-
   /** RFC 3339 time of the newest event it speaks of; ignored in params. */
   lastUpdated?: string;
-
   /** "housekeeping" when the model said it, "rule" when it was extracted; ignored in params. */
   source?: 'housekeeping' | 'rule';
 }
@@ -291,7 +238,6 @@ export interface CurrentContext {
 export interface Housekeeping {
   /** The model's account of its answer. */
   llm: HousekeepingLLM;
-
   /** The model's understanding of the user. */
   user: HousekeepingUser;
 }
@@ -300,19 +246,14 @@ export interface Housekeeping {
 export interface HousekeepingLLM {
   /** Topic, outcome and one-line summary for the conversation's header. */
   responseHeader?: ResponseHeader;
-
   /** The conversation's summary. */
   contextSummary?: string;
-
   /** Decisions taken in this turn. */
   keyDecisions?: string[];
-
   /** Changes made in this turn. */
   codeChanges?: CodeChange[];
-
   /** What is still open. */
   openQuestions?: string[];
-
   /** The new layer 0; absent fields keep their value. */
   currentContext?: CurrentContext;
 }
@@ -321,13 +262,10 @@ export interface HousekeepingLLM {
 export interface ResponseHeader {
   /** What the conversation is about. */
   topic?: string;
-
   /** One line; trimmed to 12 tokens. */
   summary?: string;
-
   /** Files, functions and concepts. */
   keyEntities?: string[];
-
   /** "ongoing", "completed" or "error". */
   outcome?: 'ongoing' | 'completed' | 'error';
 }
@@ -336,16 +274,12 @@ export interface ResponseHeader {
 export interface HousekeepingUser {
   /** The user's query in one line. */
   queryHeader?: string;
-
   /** What the user wants. */
   understoodIntent?: string;
-
   /** Ids of conversations that were of use. */
   contextUsed?: string[];
-
   /** "positive", "negative" or "neutral". */
   satisfaction?: 'positive' | 'negative' | 'neutral';
-
   /** What the user corrected. */
   corrections?: string[];
 }
@@ -357,19 +291,15 @@ export interface RetrieveConversations {
    * priority "relevant" or "recent" they may be absent.
    */
   conversationIds?: string[];
-
   /** "header", "summary", "full" or "mixed" (the most that fits, and the default). */
   format?: 'header' | 'summary' | 'full' | 'mixed';
-
   /**
    * "specific" (the ids given), "recent" or "relevant" (to query). When absent: "specific" if
    * there are ids, "relevant" if not.
    */
   priority?: 'specific' | 'recent' | 'relevant';
-
   /** What it should be relevant to; the last user query when absent. */
   query?: string;
-
   /** Most conversations to return for "recent" and "relevant"; 3 when absent, 50 at most. */
   limit?: integer;
 }
@@ -378,10 +308,8 @@ export interface RetrieveConversations {
 export interface ContextRequests {
   /** Conversations to show. */
   retrieveConversations?: RetrieveConversations[];
-
   /** Topics to be summed up from the conversations that speak of them. */
   summarizeTopics?: string[];
-
   /** Ids of the session's conversations that may leave layers 1 and 3. */
   archiveConversations?: string[];
 }
@@ -393,22 +321,16 @@ export interface ContextRequests {
 export interface ScoreParts {
   /** BM25 of the record's words, by that of the best record. */
   lexical: decimal;
-
   /** BM25 of the turn together with those around it, by the best. */
   passage: decimal;
-
   /** BM25 of the whole conversation, by the best. */
   conversation: decimal;
-
   /** How near in time. */
   temporal: decimal;
-
   /** Files, functions and concepts in common with the query. */
   entities: decimal;
-
   /** Share of the query's errors that it met too. */
   errors: decimal;
-
   /** How often the conversation was come back to. */
   visits: decimal;
 }
@@ -417,22 +339,16 @@ export interface ScoreParts {
 export interface ErrorData {
   /** Which case of the code this is. */
   kind: Kind;
-
   /** Whether the same request may succeed when it is sent again. */
   retryable: boolean;
-
   /** Whether a write took effect. */
   committed: Committed;
-
   /** The parameter that is at fault, as a path such as "turns[2].role". */
   path?: string;
-
   /** The limit that was passed, in the unit of the parameter. */
   limit?: integer;
-
   /** For budget_too_small: the smallest total, in tokens, that works. */
   smallestTotal?: integer;
-
   /** For internal errors: what to look for in the log. */
   incident?: string;
 }
@@ -444,10 +360,8 @@ export interface ErrorData {
 export interface Offer {
   /** Rises when a client for the version before would break. */
   protocolVersion: integer;
-
   /** Requests that are served. */
   methods: string[];
-
   /** Notifications that may be sent. */
   events: string[];
 }
@@ -456,7 +370,6 @@ export interface Offer {
 export interface Budget {
   /** The most tokens that the whole prompt may have. */
   total: integer;
-
   /** What the client adds itself (tool schemas, room for the answer). */
   reserved?: integer;
 }
@@ -465,10 +378,8 @@ export interface Budget {
 export interface UserInput {
   /** "user_query", "tool_response" or "user_feedback". */
   type: 'user_query' | 'tool_response' | 'user_feedback';
-
   /** The text. */
   content: string;
-
   /** For the client's own use; it is not part of the pack. */
   metadata?: { [name: string]: string };
 }
@@ -477,13 +388,10 @@ export interface UserInput {
 export interface SystemPrompt {
   /** Descriptions of tools. */
   tools?: string;
-
   /** What the assistant should know of its environment. */
   environment?: string;
-
   /** Rules. */
   guardrails?: string;
-
   /** Anything else. */
   other?: string;
 }
@@ -492,25 +400,18 @@ export interface SystemPrompt {
 export interface PackBuildParams {
   /** The session. */
   session: string;
-
   /** Tokens. */
   budget: Budget;
-
   /** Model that will be called; the session's when absent. */
   model?: string;
-
   /** "stable-prefix" (the default) or "narrative-first". */
   layout?: 'stable-prefix' | 'narrative-first';
-
   /** The input that is not recorded yet. */
   input?: UserInput;
-
   /** The system branch. */
   system?: SystemPrompt;
-
   /** Id of the task; part of the pack's seed. The session when absent. */
   task?: string;
-
   /** Build as of this sequence number; the newest when absent. */
   asOf?: integer;
 }
@@ -522,10 +423,8 @@ export interface PackBuildParams {
 export interface PackBuildResult {
   /** SHA-256 of the pack's canonical bytes, lower-case hex. */
   checksum: string;
-
   /** The pack, of the form Pack. */
   pack: Pack;
-
   /** How this pack continues the one before. Not part of the checksum. */
   stability: Stability;
 }
@@ -534,10 +433,8 @@ export interface PackBuildResult {
 export interface Stability {
   /** Bytes at the beginning of text that are the same as before. */
   commonPrefixBytes: integer;
-
   /** Tokens of the whole items in those bytes. */
   commonPrefixTokens: integer;
-
   /** Share of text's bytes, 0 to 1. */
   cachedShare: decimal;
 }
@@ -546,61 +443,43 @@ export interface Stability {
 export interface Pack {
   /** Derived from task and turn. */
   seed: string;
-
   /** The packing policy and its version. */
   selectionPolicy: string;
-
   /** "stable-prefix" or "narrative-first": the order of sections in text. */
   layout: 'stable-prefix' | 'narrative-first';
-
   /** The sequence number it was built at. */
   sequence: integer;
-
   /** The session. */
   session: string;
-
   /** The tokenizer that counted. */
   encoding: string;
-
   /** Whether counts are an estimate. */
   estimate: boolean;
-
   /** What is always in a pack. */
   guaranteed: string[];
-
   /** Limits that were in force. */
   quotas: PackQuotas;
-
   /** The order in which things are left out. */
   dropOrder: string[];
-
   /** Tokens. */
   tokens: PackTokens;
-
   /** The sections in the order of text. */
   sections: Section[];
-
   /** The three branches; text is made of the same bytes. */
   branches: Branches;
-
   /** The whole outgoing message. */
   text: string;
-
   /** Bytes at the beginning of text that stay until the epoch changes, whatever is appended. */
   stablePrefixBytes: integer;
-
   /** The sequence number at which the last fold was made; it rises with each fold. */
   epoch: integer;
-
   /**
    * Why the last fold was made: "start" (none was yet), "window" (layer 1 demoted a step of
    * conversations) or "budget" (the stream met its high-water mark).
    */
   epochReason: 'start' | 'window' | 'budget';
-
   /** What was left out or reduced, and why. */
   dropped: Dropped[];
-
   /** Digest of the settings that were in force. */
   settings: string;
 }
@@ -609,7 +488,6 @@ export interface Pack {
 export interface PackQuotas {
   /** Tokens for summaries. */
   summaries: integer;
-
   /** Full conversations that are served by request between two turns. */
   fulls: integer;
 }
@@ -621,25 +499,18 @@ export interface PackQuotas {
 export interface PackTokens {
   /** As in the request. */
   total: integer;
-
   /** As in the request. */
   reserved: integer;
-
   /** total - reserved. */
   available: integer;
-
   /** Tokens of text. */
   used: integer;
-
   /** Tokens of the system branch. */
   system: integer;
-
   /** Tokens of the context branch. */
   context: integer;
-
   /** Tokens of the user input branch. */
   input: integer;
-
   /** Tokens of the session's history in full, for comparison. */
   fullHistory: integer;
 }
@@ -651,19 +522,14 @@ export interface Section {
    * "input".
    */
   name: 'system' | 'headers' | 'summaries' | 'currentContext' | 'activeMemory' | 'retrieved' | 'input';
-
   /** 0 to 5; -1 for system and input. */
   layer: integer;
-
   /** Tokens it may use, after unused shares have flowed on. */
   allowance: integer;
-
   /** Tokens of the section. */
   tokens: integer;
-
   /** What is in it, in order. */
   items: PackItem[];
-
   /** Its bytes in text. */
   text: string;
 }
@@ -676,14 +542,12 @@ export interface PackItem {
    * "served:r4:1".
    */
   id: string;
-
   /**
    * The detail it is shown in: "header", "summary", "full", "excerpt" (beginning and end),
    * "brief" (what it came to), "line" (that it happened), "digest" (what folded turns came
    * to), "rollup" (many headers in one) or "heading" (a line of the pack itself).
    */
   detail: 'header' | 'summary' | 'full' | 'excerpt' | 'brief' | 'line' | 'digest' | 'rollup' | 'heading';
-
   /** Tokens. */
   tokens: integer;
 }
@@ -692,10 +556,8 @@ export interface PackItem {
 export interface Branches {
   /** Layers 0 to 5. */
   contextPrompt: string;
-
   /** The system prompt. */
   systemPrompt: string;
-
   /** What triggers the call. */
   userInput: string;
 }
@@ -704,19 +566,15 @@ export interface Branches {
 export interface Dropped {
   /** As in PackItem; runs of turns that fared alike are one range such as "c12#2..c12#40". */
   id: string;
-
   /** The detail it would have had, as in PackItem. */
   from: string;
-
   /** The detail it is in now; "none" when it is out. */
   to: string;
-
   /**
    * "window" (layers 1 and 3 moved on), "budget" (no room), "cap" (over the cap of its kind),
    * "rollup" (told together with others) or "archive" (the model let it go).
    */
   reason: 'window' | 'budget' | 'cap' | 'rollup' | 'archive';
-
   /** Tokens that this saved. */
   saved: integer;
 }
@@ -725,7 +583,6 @@ export interface Dropped {
 export interface PackReplayParams {
   /** An open session of the workspace. */
   session: string;
-
   /** Checksum of the pack. */
   checksum: string;
 }
@@ -734,13 +591,10 @@ export interface PackReplayParams {
 export interface PackReplayResult {
   /** The checksum asked for. */
   checksum: string;
-
   /** The checksum of the pack built again. */
   rebuilt: string;
-
   /** Whether they are the same. */
   match: boolean;
-
   /** The pack built again, of the form Pack. */
   pack: Pack;
 }
@@ -749,19 +603,14 @@ export interface PackReplayResult {
 export interface SessionOpenParams {
   /** The root folder. */
   workspace: Workspace;
-
   /** Id of the session to open or resume; chosen by the server when absent. */
   session?: string;
-
   /** Name of the agent, such as "main" or "reviewer". */
   agent?: string;
-
   /** Model that will be called; chooses the tokenizer. */
   model?: string;
-
   /** A title for people. */
   title?: string;
-
   /** Idempotency key. */
   key?: string;
 }
@@ -770,19 +619,14 @@ export interface SessionOpenParams {
 export interface SessionOpenResult {
   /** Id of the session; all other calls take it. */
   session: string;
-
   /** Id of the workspace, derived from its URI. */
   workspace: string;
-
   /** Whether the session existed before. */
   resumed: boolean;
-
   /** The workspace's newest sequence number. */
   sequence: integer;
-
   /** Conversations in the workspace. */
   conversations: integer;
-
   /** Id of the session's conversation in progress, if any. */
   ongoing?: string;
 }
@@ -791,7 +635,6 @@ export interface SessionOpenResult {
 export interface SessionListParams {
   /** The root folder. */
   workspace?: Workspace;
-
   /** An open session of the workspace. */
   session?: string;
 }
@@ -800,22 +643,16 @@ export interface SessionListParams {
 export interface SessionInfo {
   /** Id of the session. */
   session: string;
-
   /** As given at open. */
   agent?: string;
-
   /** As given at open. */
   title?: string;
-
   /** As given at open. */
   model?: string;
-
   /** Sequence at which it was opened first. */
   opened: integer;
-
   /** Whether it was closed. */
   closed: boolean;
-
   /** Conversations recorded in it. */
   conversations: integer;
 }
@@ -824,7 +661,6 @@ export interface SessionInfo {
 export interface SessionListResult {
   /** The sessions. */
   sessions: SessionInfo[];
-
   /** The workspace's newest sequence number. */
   sequence: integer;
 }
@@ -833,7 +669,6 @@ export interface SessionListResult {
 export interface SessionCloseParams {
   /** The session. */
   session: string;
-
   /** Idempotency key. */
   key?: string;
 }
@@ -842,7 +677,6 @@ export interface SessionCloseParams {
 export interface SessionCloseResult {
   /** The workspace's newest sequence number. */
   sequence: integer;
-
   /** Id of the conversation that this completed, if any. */
   completed?: string;
 }
@@ -851,26 +685,20 @@ export interface SessionCloseResult {
 export interface ConversationRecordParams {
   /** The session. */
   session: string;
-
   /**
    * The conversation to go on with. When absent, turns that begin with a user_query open the
    * next conversation (completing the one in progress), and other turns go to the one in
    * progress.
    */
   conversation?: string;
-
   /** At least one turn, or done. */
   turns?: Turn[];
-
   /** Whether this completes the conversation. */
   done?: boolean;
-
   /** With done: "completed" or "error"; "completed" when absent. */
   outcome?: 'completed' | 'error';
-
   /** What the model said of the exchange. */
   housekeeping?: Housekeeping;
-
   /** Idempotency key: the same key and content give the same reply. */
   key?: string;
 }
@@ -879,25 +707,18 @@ export interface ConversationRecordParams {
 export interface ConversationRecordResult {
   /** Id of the conversation. */
   conversation: string;
-
   /** Numbers given to the turns, in order. */
   turnNumbers: integer[];
-
   /** The workspace's newest sequence number. */
   sequence: integer;
-
   /** Whether this opened the conversation. */
   opened: boolean;
-
   /** Whether the conversation is completed. */
   done: boolean;
-
   /** Id of the conversation that this completed by opening the next, if any. */
   completed?: string;
-
   /** Compressed form of each tool result, in order. */
   toolResults: CompressedToolResult[];
-
   /** Things the client should know, such as "text_normalised". */
   warnings: string[];
 }
@@ -906,19 +727,14 @@ export interface ConversationRecordResult {
 export interface ConversationGetParams {
   /** An open session of the workspace. */
   session: string;
-
   /** The conversation. */
   conversation: string;
-
   /** "header", "summary", "full" (the default) or "mixed" (the most that fits maxTokens). */
   detail?: 'header' | 'summary' | 'full' | 'mixed';
-
   /** Most tokens of text to return; no limit when absent. */
   maxTokens?: integer;
-
   /** Read as of this sequence number; the newest when absent. */
   asOf?: integer;
-
   /** Where to go on, from an earlier result. */
   cursor?: string;
 }
@@ -927,28 +743,20 @@ export interface ConversationGetParams {
 export interface ConversationGetResult {
   /** The conversation. */
   conversation: string;
-
   /** "header", "summary" or "full": the detail that text is in. */
   detail: 'header' | 'summary' | 'full';
-
   /** The conversation as it stands in a pack. */
   text: string;
-
   /** Tokens of text. */
   tokens: integer;
-
   /** Always given. */
   header: Header;
-
   /** Given for summary and full. */
   summary?: Summary;
-
   /** Given for full: the turns that text covers. */
   turns: RecordedTurn[];
-
   /** Where to go on, when maxTokens cut the text. */
   cursor?: string;
-
   /** The sequence number that was read. */
   sequence: integer;
 }
@@ -957,22 +765,16 @@ export interface ConversationGetResult {
 export interface ToolRecordParams {
   /** The session. */
   session: string;
-
   /** Name of the tool. */
   tool: string;
-
   /** Arguments of the call as JSON; helps to compress the output. */
   input?: LSPAny;
-
   /** The whole output as text. */
   content: string;
-
   /** Media type; "text/plain" when absent. */
   mime?: string;
-
   /** Whether the tool failed. */
   isError?: boolean;
-
   /** Idempotency key. */
   key?: string;
 }
@@ -981,13 +783,10 @@ export interface ToolRecordParams {
 export interface ToolRecordResult {
   /** The compressed form with the reference to the whole. */
   compressed: CompressedToolResult;
-
   /** Whether the same bytes were stored before. */
   duplicate: boolean;
-
   /** The workspace's newest sequence number. */
   sequence: integer;
-
   /** Things the client should know, such as "text_normalised". */
   warnings: string[];
 }
@@ -996,13 +795,10 @@ export interface ToolRecordResult {
 export interface BlobReadParams {
   /** An open session of the workspace. */
   session: string;
-
   /** The blob. */
   sha256: string;
-
   /** First byte to return. */
   offset?: integer;
-
   /** Most bytes to return; 1 MiB when absent, 16 MiB at most. */
   length?: integer;
 }
@@ -1011,13 +807,10 @@ export interface BlobReadParams {
 export interface BlobReadResult {
   /** The blob. */
   blob: BlobRef;
-
   /** The bytes; cut at a character's border. */
   text: string;
-
   /** First byte of text. */
   offset: integer;
-
   /** Where to go on; absent at the end. */
   nextOffset?: integer;
 }
@@ -1026,13 +819,10 @@ export interface BlobReadResult {
 export interface StructuredResponse {
   /** What the user sees. */
   content?: string;
-
   /** Tool calls. */
   toolUses?: ToolCall[];
-
   /** What the model says of its turn. */
   housekeeping?: Housekeeping;
-
   /** What the model asks for. */
   contextRequests?: ContextRequests;
 }
@@ -1041,22 +831,16 @@ export interface StructuredResponse {
 export interface ResponseIngestParams {
   /** The session. */
   session: string;
-
   /** The conversation; the one in progress when absent. */
   conversation?: string;
-
   /** The raw text of the answer; blocks of housekeeping and context requests are found in it. */
   text?: string;
-
   /** The answer taken apart, instead of text. */
   response?: StructuredResponse;
-
   /** Whether this completes the conversation. */
   done?: boolean;
-
   /** When the answer was made, RFC 3339. */
   time?: string;
-
   /** Idempotency key. */
   key?: string;
 }
@@ -1065,7 +849,6 @@ export interface ResponseIngestParams {
 export interface Problem {
   /** Which part: "housekeeping", "contextRequests" or "toolUses". */
   part: 'housekeeping' | 'contextRequests' | 'toolUses';
-
   /** What is wrong with it. */
   message: string;
 }
@@ -1074,25 +857,18 @@ export interface Problem {
 export interface ResponseIngestResult {
   /** What the user sees, without the blocks. */
   content: string;
-
   /** Tool calls. */
   toolUses: ToolCall[];
-
   /** Whether housekeeping was found and applied. */
   housekeepingApplied: boolean;
-
   /** The answer to the context requests, if any were made. */
   context?: ContextAnswer;
-
   /** Parts that could not be used. */
   problems: Problem[];
-
   /** The conversation. */
   conversation: string;
-
   /** Number given to the assistant's turn. */
   turnNumber: integer;
-
   /** The workspace's newest sequence number. */
   sequence: integer;
 }
@@ -1101,13 +877,10 @@ export interface ResponseIngestResult {
 export interface HousekeepingApplyParams {
   /** The session. */
   session: string;
-
   /** The conversation it speaks of; the newest of the session when absent. */
   conversation?: string;
-
   /** What the model says. */
   housekeeping: Housekeeping;
-
   /** Idempotency key. */
   key?: string;
 }
@@ -1116,19 +889,14 @@ export interface HousekeepingApplyParams {
 export interface HousekeepingApplyResult {
   /** The conversation. */
   conversation: string;
-
   /** The conversation's header now. */
   header: Header;
-
   /** The conversation's summary now. */
   summary: Summary;
-
   /** Layer 0 now. */
   currentContext: CurrentContext;
-
   /** Fields that were over their cap and were trimmed. */
   trimmed: string[];
-
   /** The workspace's newest sequence number. */
   sequence: integer;
 }
@@ -1137,13 +905,10 @@ export interface HousekeepingApplyResult {
 export interface ContextRequestParams {
   /** The session. */
   session: string;
-
   /** What is asked for. */
   requests: ContextRequests;
-
   /** Most tokens of all items together; 4,000 when absent. */
   maxTokens?: integer;
-
   /** Idempotency key. */
   key?: string;
 }
@@ -1152,13 +917,10 @@ export interface ContextRequestParams {
 export interface ContextItem {
   /** The id asked for, of a conversation, a turn or a tool output. */
   conversation: string;
-
   /** "header", "summary" or "full": the detail that text is in. */
   detail: 'header' | 'summary' | 'full';
-
   /** The text. */
   text: string;
-
   /** Tokens of text. */
   tokens: integer;
 }
@@ -1167,10 +929,8 @@ export interface ContextItem {
 export interface Deferred {
   /** The id asked for. */
   conversation: string;
-
   /** The detail asked for: "header", "summary", "full" or "mixed". */
   detail: 'header' | 'summary' | 'full' | 'mixed';
-
   /**
    * "quota" (three fulls between two turns were served), "budget" (maxTokens is used up),
    * "not_found" or "limit" (over 200 ids in one request).
@@ -1182,10 +942,8 @@ export interface Deferred {
 export interface TopicSummary {
   /** The topic as asked. */
   topic: string;
-
   /** At most 120 tokens. */
   summary: string;
-
   /** Where it comes from, best first. */
   conversations: string[];
 }
@@ -1194,13 +952,10 @@ export interface TopicSummary {
 export interface ContextAnswer {
   /** What was served, in the order asked. */
   items: ContextItem[];
-
   /** What was not, and why. */
   deferred: Deferred[];
-
   /** Answers to summarizeTopics. */
   topics: TopicSummary[];
-
   /** Conversations that left layers 1 and 3. */
   archived: string[];
 }
@@ -1215,22 +970,17 @@ export interface ContextRequestResult extends ContextAnswer {
 export interface SearchQueryParams {
   /** An open session of the workspace. */
   session: string;
-
   /** Words, paths, identifiers or an error message; at most 8 KiB. */
   query: string;
-
   /**
    * What to find: "conversation" (each at most once, the default), "turn" or "output" (tool
    * outputs).
    */
   kind?: 'conversation' | 'turn' | 'output';
-
   /** Most hits to return; 10 when absent, 100 at most. */
   limit?: integer;
-
   /** Where to go on, from an earlier result. */
   cursor?: string;
-
   /** Search as of this sequence number; the newest when absent. */
   asOf?: integer;
 }
@@ -1239,31 +989,24 @@ export interface SearchQueryParams {
 export interface SearchHit {
   /** The conversation. */
   conversation: string;
-
   /** The turn that fits best. */
   turn?: integer;
-
   /** For tool outputs: where the whole output is. */
   blob?: BlobRef;
-
   /**
    * Higher is better, 0 to 1, rounded to six places. It is relative: the best hit is near 1
    * even if nothing fits well.
    */
   score: decimal;
-
   /**
    * How well the conversation fits at all: the share of the query's terms that it holds, by
    * weight, 0 to 1.
    */
   coverage: decimal;
-
   /** What the score is made of. */
   parts: ScoreParts;
-
   /** The place that fits best, at most 60 tokens. */
   snippet: string;
-
   /** The conversation's header. */
   header: Header;
 }
@@ -1272,13 +1015,10 @@ export interface SearchHit {
 export interface SearchQueryResult {
   /** The hits; ties by sequence, newest first, then id. */
   hits: SearchHit[];
-
   /** Where to go on. */
   cursor?: string;
-
   /** The sequence number that was read. */
   sequence: integer;
-
   /** True while the index is being rebuilt: hits come from a bounded scan of the store. */
   degraded: boolean;
 }
@@ -1287,19 +1027,15 @@ export interface SearchQueryResult {
 export interface ReferenceLookupParams {
   /** An open session of the workspace. */
   session: string;
-
   /** "file", "function", "concept" or "error"; all when absent. */
   kind?: 'file' | 'function' | 'concept' | 'error';
-
   /**
    * The name, or its beginning with prefix. A file is also found by the last parts of its
    * path.
    */
   name: string;
-
   /** Whether name is the beginning of what is looked for. */
   prefix?: boolean;
-
   /** Most entries to return; 20 when absent, 200 at most. */
   limit?: integer;
 }
@@ -1308,13 +1044,10 @@ export interface ReferenceLookupParams {
 export interface ReferenceMention {
   /** The conversation. */
   conversation: string;
-
   /** The turn. */
   turn: integer;
-
   /** The tool output, if it is in one. */
   blob?: BlobRef;
-
   /** Sequence number of the record. */
   sequence: integer;
 }
@@ -1323,13 +1056,10 @@ export interface ReferenceMention {
 export interface ReferenceEntry {
   /** "file", "function", "concept" or "error". */
   kind: 'file' | 'function' | 'concept' | 'error';
-
   /** The name. */
   name: string;
-
   /** Newest first, at most 50. */
   mentions: ReferenceMention[];
-
   /** All mentions, also those not listed. */
   total: integer;
 }
@@ -1338,7 +1068,6 @@ export interface ReferenceEntry {
 export interface ReferenceLookupResult {
   /** By kind, then name. */
   entries: ReferenceEntry[];
-
   /** The sequence number that was read. */
   sequence: integer;
 }
@@ -1347,16 +1076,12 @@ export interface ReferenceLookupResult {
 export interface AuditQueryParams {
   /** An open session of the workspace. */
   session: string;
-
   /** Only packs of the session, not of the whole workspace. */
   onlySession?: boolean;
-
   /** Only the pack with this checksum. */
   checksum?: string;
-
   /** Most entries to return; 20 when absent, 200 at most. */
   limit?: integer;
-
   /** Where to go on, from an earlier result. */
   cursor?: string;
 }
@@ -1365,28 +1090,20 @@ export interface AuditQueryParams {
 export interface AuditEntry {
   /** Number of the entry. */
   entry: integer;
-
   /** The session. */
   session: string;
-
   /** Checksum of the pack. */
   checksum: string;
-
   /** The sequence number it was built at. */
   sequence: integer;
-
   /** When, RFC 3339. */
   time: string;
-
   /** Tokens by section. */
   sections: SectionTokens[];
-
   /** All tokens. */
   tokens: integer;
-
   /** What was left out or reduced, and why. */
   dropped: Dropped[];
-
   /** Digest of the settings that were in force. */
   settings: string;
 }
@@ -1395,7 +1112,6 @@ export interface AuditEntry {
 export interface SectionTokens {
   /** Name of the section. */
   name: string;
-
   /** Tokens. */
   tokens: integer;
 }
@@ -1404,7 +1120,6 @@ export interface SectionTokens {
 export interface AuditQueryResult {
   /** The entries. */
   entries: AuditEntry[];
-
   /** Where to go on. */
   cursor?: string;
 }
@@ -1413,7 +1128,6 @@ export interface AuditQueryResult {
 export interface InstructionsGetParams {
   /** "text", "anthropic", "openai" or "gemini"; "text" when absent. */
   format?: 'text' | 'anthropic' | 'openai' | 'gemini';
-
   /** Model whose tokenizer counts; the default when absent. */
   model?: string;
 }
@@ -1422,10 +1136,8 @@ export interface InstructionsGetParams {
 export interface InstructionsGetResult {
   /** Text for the system prompt. */
   text: string;
-
   /** Tokens of text. */
   tokens: integer;
-
   /** Tool definitions in the provider's form; empty for "text". */
   tools: LSPAny[];
 }
@@ -1440,16 +1152,12 @@ export interface MetricsGetParams {
 export interface Latency {
   /** The method. */
   method: string;
-
   /** How many. */
   count: integer;
-
   /** Median in milliseconds. */
   p50Ms: decimal;
-
   /** 95th percentile in milliseconds. */
   p95Ms: decimal;
-
   /** 99th percentile in milliseconds. */
   p99Ms: decimal;
 }
@@ -1458,34 +1166,24 @@ export interface Latency {
 export interface MetricsGetResult {
   /** The workspace's newest sequence number. */
   sequence: integer;
-
   /** Conversations in the workspace. */
   conversations: integer;
-
   /** Turns in the workspace. */
   turns: integer;
-
   /** Tokens of all turns in full. */
   fullTokens: integer;
-
   /** Distinct tool outputs. */
   blobs: integer;
-
   /** Bytes of distinct tool outputs. */
   blobBytes: integer;
-
   /** Packs built since the process started. */
   packs: integer;
-
   /** Tokens of those packs. */
   packTokens: integer;
-
   /** Packs over their budget; always 0. */
   budgetViolations: integer;
-
   /** Sequence number up to which the search index has come. */
   indexed: integer;
-
   /** Latencies by method, since the process started. */
   latencies: Latency[];
 }
@@ -1494,22 +1192,16 @@ export interface MetricsGetResult {
 export interface PackedParams {
   /** The session. */
   session: string;
-
   /** Checksum of the pack. */
   checksum: string;
-
   /** The sequence number it was built at. */
   sequence: integer;
-
   /** Tokens used. */
   tokens: integer;
-
   /** Tokens available. */
   available: integer;
-
   /** Share of the pack that is the same bytes as the one before, 0 to 1. */
   cachedShare: decimal;
-
   /** Things left out or reduced. */
   dropped: integer;
 }
@@ -1518,13 +1210,10 @@ export interface PackedParams {
 export interface RecordedParams {
   /** The session. */
   session: string;
-
   /** The method that wrote. */
   method: string;
-
   /** The workspace's newest sequence number. */
   sequence: integer;
-
   /** The conversation, if one was written to. */
   conversation?: string;
 }

@@ -56,8 +56,9 @@ func parts(ex gen.Example) []part {
 
 // validator checks values against the definitions of schema.json.
 type validator struct {
-	t    *testing.T
-	text []byte
+	t     *testing.T
+	text  []byte
+	known map[string]*jsonschema.Resolved
 }
 
 func newValidator(t *testing.T) validator {
@@ -66,11 +67,14 @@ func newValidator(t *testing.T) validator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return validator{t, text}
+	return validator{t, text, map[string]*jsonschema.Resolved{}}
 }
 
 func (v validator) definition(name string) *jsonschema.Resolved {
 	v.t.Helper()
+	if resolved := v.known[name]; resolved != nil {
+		return resolved
+	}
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(v.text, &schema); err != nil {
 		v.t.Fatal(err)
@@ -83,6 +87,7 @@ func (v validator) definition(name string) *jsonschema.Resolved {
 	if err != nil {
 		v.t.Fatal(err)
 	}
+	v.known[name] = resolved
 	return resolved
 }
 

@@ -63,10 +63,7 @@ func tsInterface(b *strings.Builder, st structure) {
 		b.WriteString(" extends " + strings.Join(st.embeds, ", "))
 	}
 	b.WriteString(" {\n")
-	for i, m := range st.fields {
-		if i > 0 {
-			b.WriteString("\n")
-		}
+	for _, m := range st.fields {
 		tsComment(b, "  ", m.doc)
 		mark := ""
 		if m.optional {
