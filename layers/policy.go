@@ -55,8 +55,8 @@ func DefaultPolicy() Policy {
 	return Policy{
 		ActiveMemory: 5, WindowStep: 5, Summaries: 5, Retrieved: 3,
 		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
-		LowWaterPercent: 50, FullPercent: 50, ExcerptPercent: 70, BriefPercent: 90,
-		ResultCap: 1500, ExcerptCap: 300, CallCap: 600, DigestCap: 240,
+		LowWaterPercent: 30, FullPercent: 50, ExcerptPercent: 70, BriefPercent: 90,
+		ResultCap: 1000, ExcerptCap: 300, CallCap: 600, DigestCap: 240,
 	}
 }
 
