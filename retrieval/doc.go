@@ -53,6 +53,9 @@ type Query struct {
 	Now int64
 	// Weights of the score; the engine's if zero.
 	Weights Weights
+	// Candidates is how many records are ranked at most, if fewer than the
+	// engine's: those that hold the query's rarest terms come first.
+	Candidates int
 	// Clip cuts a query that is too long instead of refusing it.
 	Clip bool
 }

@@ -210,6 +210,9 @@ func (s *search) choices(ctx context.Context, ix *index.Index) ([]int64, error) 
 		return nil, err
 	}
 	bound := s.engine.options.Candidates
+	if s.q.Candidates > 0 {
+		bound = min(bound, s.q.Candidates)
+	}
 	chosen := make(map[int64]bool, bound)
 	for i, k := range s.keys {
 		room := bound - len(chosen)

@@ -191,6 +191,10 @@ func (p *packer) contextPiece(conversation string, pieces []layers.Piece) (layer
 // older conversation is worth its summary in a pack.
 const relatedCoverage = 0.35
 
+// relatedCandidates is how many records are ranked for related conversations:
+// few of many must fit well, so a pack need not wait for all that fit somewhat.
+const relatedCandidates = 500
+
 // related returns a piece with the summaries of older conversations that the
 // opening query is about. It is a function of the workspace at the opening.
 func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []layers.Piece) ([]layers.Piece, error) {
@@ -217,6 +221,7 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 	query = query[:min(len(query), maxRelatedQuery)]
 	found, err := p.ws.engine.Search(ctx, v, retrieval.Query{
 		Text: strings.ToValidUTF8(query, ""), Entities: digest.EntitiesOf(query), Limit: limit, Clip: true,
+		Weights: retrieval.ContextWeights(), Candidates: relatedCandidates,
 		Exclude: func(id string) bool { return near[id] },
 	})
 	if err != nil {
