@@ -224,7 +224,7 @@ func (f *folder) fold(c, i, room int) {
 			pl.summary[k] = true
 			used += conversation.Summary.Tokens
 		}
-		if missing {
+		if missing && !archived { // what was let go makes room for what is older
 			anyGone = true
 		}
 	}

@@ -83,6 +83,7 @@ type ContextReply struct {
 
 const (
 	defaultRequestTokens = 4000
+	maxRetrieves         = 50
 	maxRequestedIDs      = 200
 	maxTopics            = 20
 )
@@ -118,6 +119,10 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 	left := req.MaxTokens
 	seen := map[string]bool{}
 	for i, retrieve := range req.Retrieve {
+		if i >= maxRetrieves {
+			reply.Deferred = append(reply.Deferred, Deferred{ID: either(strings.Join(retrieve.IDs, " "), retrieve.Query), Detail: retrieve.Format, Reason: DeferredLimit})
+			continue
+		}
 		ids, err := s.resolve(ctx, v, fmt.Sprintf("requests.retrieveConversations[%d]", i), retrieve)
 		if err != nil {
 			return reply, err
@@ -138,25 +143,25 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 				put(DeferredLimit)
 				continue
 			}
-			if detail == layers.DetailFull && fulls >= layers.MaxFullsPerTurn {
-				put(DeferredQuota)
-				continue
-			}
-			if left <= 0 {
-				put(DeferredBudget)
-				continue
-			}
 			wanted := detail
-			if detail == layers.DetailMixed && fulls >= layers.MaxFullsPerTurn {
+			if fulls >= layers.MaxFullsPerTurn && (detail == layers.DetailFull || detail == layers.DetailMixed) {
 				wanted = layers.DetailSummary
 			}
-			out, err := ws.show(v, id, wanted, left, counter)
+			out, err := ws.show(v, id, wanted, max(left, 1), counter)
 			if errors.Is(err, ErrNotFound) {
 				put(DeferredNotFound)
 				continue
 			}
 			if err != nil {
 				return reply, err
+			}
+			if left <= 0 {
+				put(DeferredBudget)
+				continue
+			}
+			if detail == layers.DetailFull && wanted != detail {
+				put(DeferredQuota)
+				continue
 			}
 			if out.detail == layers.DetailFull {
 				fulls++
@@ -166,8 +171,9 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 		}
 	}
 	for i, topic := range req.Topics {
-		if i == maxTopics {
-			break
+		if i >= maxTopics {
+			reply.Deferred = append(reply.Deferred, Deferred{ID: topic, Detail: layers.DetailSummary, Reason: DeferredLimit})
+			continue
 		}
 		summary, err := ws.topic(ctx, v, topic)
 		if err != nil {
@@ -175,7 +181,11 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 		}
 		reply.Topics = append(reply.Topics, summary)
 	}
-	for _, id := range req.Archive[:min(len(req.Archive), maxRequestedIDs)] {
+	for i, id := range req.Archive {
+		if i >= maxRequestedIDs {
+			reply.Deferred = append(reply.Deferred, Deferred{ID: id, Detail: layers.DetailHeader, Reason: DeferredLimit})
+			continue
+		}
 		record, _, ok, err := latest[conversationRecord](v, kindConversation, id)
 		if err != nil {
 			return reply, err
@@ -203,11 +213,14 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 // turn.
 func (s *Session) fullsServed(v storage.View) (int, error) {
 	var lastTurn int64
-	if id, _, err := ongoing(v, s.ID); err != nil {
+	opened := v.ListLen(listOfSession(s.ID))
+	newest, err := v.List(listOfSession(s.ID), max(0, opened-1), opened)
+	if err != nil {
 		return 0, err
-	} else if id != "" {
-		n := v.ListLen(listOfTurns(id))
-		turns, err := v.List(listOfTurns(id), max(0, n-1), n)
+	}
+	for _, conversation := range newest {
+		n := v.ListLen(listOfTurns(conversation.ID))
+		turns, err := v.List(listOfTurns(conversation.ID), max(0, n-1), n)
 		if err != nil {
 			return 0, err
 		}

@@ -35,7 +35,7 @@ func main() { os.Exit(main1(os.Args[1:])) }
 // command line with the process's standard streams and environment and returns
 // the exit code.
 func main1(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	return run(ctx, args, program{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr,

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -30,8 +31,14 @@ exit, and when the input ended cleanly.`,
 			if p.columns(p.out) > 0 {
 				fmt.Fprintln(p.errs, "hexapla: serving JSON-RPC on standard input and output; this command is for editors. Ctrl-D ends it.")
 			}
+			out := p.out
+			if out == os.Stdout {
+				if out, err = rpc.ClaimStdout(); err != nil {
+					return err
+				}
+			}
 			log := slog.NewTextHandler(p.errs, &slog.HandlerOptions{Level: slog.LevelWarn})
-			code := rpc.Serve(cmd.Context(), p.in, p.out, rpc.Options{
+			code := rpc.Serve(cmd.Context(), p.in, out, rpc.Options{
 				Backend: rpc.NewBackend(rpc.BackendOptions{DataDir: dir, Log: slog.New(log)}),
 				Version: version,
 				Log:     log,

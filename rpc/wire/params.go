@@ -333,7 +333,8 @@ type Deferred struct {
 	// The detail asked for: "header", "summary", "full" or "mixed".
 	Detail string `json:"detail" enum:"header,summary,full,mixed"`
 	// "quota" (three fulls between two turns were served), "budget" (maxTokens
-	// is used up), "not_found" or "limit" (over 200 ids in one request).
+	// is used up), "not_found" or "limit" (over 50 entries to retrieve, 200 ids,
+	// 20 topics or 200 ids to archive in one request).
 	Reason string `json:"reason" enum:"quota,budget,not_found,limit"`
 }
 
@@ -355,7 +356,8 @@ type ContextAnswer struct {
 	Deferred []Deferred `json:"deferred"`
 	// Answers to summarizeTopics.
 	Topics []TopicSummary `json:"topics"`
-	// Conversations that left layers 1 and 3.
+	// Conversations that leave layers 1 and 3, with the next fold at the latest:
+	// the prefix of packs does not move for it.
 	Archived []string `json:"archived"`
 }
 

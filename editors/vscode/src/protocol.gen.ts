@@ -933,7 +933,8 @@ export interface Deferred {
   detail: 'header' | 'summary' | 'full' | 'mixed';
   /**
    * "quota" (three fulls between two turns were served), "budget" (maxTokens is used up),
-   * "not_found" or "limit" (over 200 ids in one request).
+   * "not_found" or "limit" (over 50 entries to retrieve, 200 ids, 20 topics or 200 ids to
+   * archive in one request).
    */
   reason: 'quota' | 'budget' | 'not_found' | 'limit';
 }
@@ -956,7 +957,10 @@ export interface ContextAnswer {
   deferred: Deferred[];
   /** Answers to summarizeTopics. */
   topics: TopicSummary[];
-  /** Conversations that left layers 1 and 3. */
+  /**
+   * Conversations that leave layers 1 and 3, with the next fold at the latest: the prefix of
+   * packs does not move for it.
+   */
   archived: string[];
 }
 

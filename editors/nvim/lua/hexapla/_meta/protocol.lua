@@ -552,7 +552,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.Deferred
 ---@field conversation string # The id asked for.
 ---@field detail "header"|"summary"|"full"|"mixed" # The detail asked for: "header", "summary", "full" or "mixed".
----@field reason "quota"|"budget"|"not_found"|"limit" # "quota" (three fulls between two turns were served), "budget" (maxTokens is used up), "not_found" or "limit" (over 200 ids in one request).
+---@field reason "quota"|"budget"|"not_found"|"limit" # "quota" (three fulls between two turns were served), "budget" (maxTokens is used up), "not_found" or "limit" (over 50 entries to retrieve, 200 ids, 20 topics or 200 ids to archive in one request).
 
 ---TopicSummary sums up what is known of a topic.
 ---@class hexapla.TopicSummary
@@ -565,7 +565,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field items hexapla.ContextItem[] # What was served, in the order asked.
 ---@field deferred hexapla.Deferred[] # What was not, and why.
 ---@field topics hexapla.TopicSummary[] # Answers to summarizeTopics.
----@field archived string[] # Conversations that left layers 1 and 3.
+---@field archived string[] # Conversations that leave layers 1 and 3, with the next fold at the latest: the prefix of packs does not move for it.
 
 ---ContextRequestResult answers context requests.
 ---@class hexapla.ContextRequestResult : hexapla.ContextAnswer
