@@ -94,7 +94,7 @@ func golden(t *testing.T, name, got string) {
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"hexapla": {"--help"}, "serve": {"serve", "--help"}, "replay": {"replay", "--help"},
+		"hexapla": {"--help"}, "serve": {"serve", "--help"}, "replay": {"replay", "--help"}, "eval": {"eval", "--help"},
 		"pack": {"pack", "--help"}, "search": {"search", "--help"}, "version": {"version", "--help"},
 	} {
 		o := hexapla(t, nil, args...)
@@ -126,6 +126,12 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"replay", "--budget", "0", "x"}, "--budget 0: must be positive"},
 		{[]string{"replay", "--layout", "sideways", "x"}, `--layout "sideways"`},
 		{[]string{"replay", "--overhead", "-5", "x"}, "--overhead -5"},
+		{[]string{"eval", "--data", "x"}, `--set ""`},
+		{[]string{"eval", "--data", "x", "--set", "memory"}, `--set "memory": must be compaction`},
+		{[]string{"eval", "--set", "compaction"}, "--data: name the folder"},
+		{[]string{"eval", "--data", "x", "--set", "compaction", "--budgets", "3000,0"}, "--budgets 0: must be positive"},
+		{[]string{"eval", "--data", "x", "--set", "compaction", "--budgets", "few"}, "invalid argument"},
+		{[]string{"eval", "--data", "x", "--set", "compaction", "--budgets", ""}, "invalid argument"},
 		{[]string{"serve", "now"}, "unknown command"},
 		{[]string{"pack", "--budget", "-1"}, "--budget -1"},
 		{[]string{"pack", "--layout", "x"}, `--layout "x"`},

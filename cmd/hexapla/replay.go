@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -58,7 +59,9 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 			if err := o.check(); err != nil {
 				return usageError{err}
 			}
-			return runReplay(cmd, p, o, files)
+			return withReplayer(cmd, p, "replay", o, func(ctx context.Context, r *replayer) error {
+				return runReplay(ctx, p, r, files)
+			})
 		},
 	}
 	cmd.Flags().IntVar(&o.budget, "budget", 16000, "`tokens` that a pack may use")
@@ -83,7 +86,10 @@ func (o replayOptions) check() error {
 	return nil
 }
 
-func runReplay(cmd *cobra.Command, p program, o replayOptions, files []string) (err error) {
+// withReplayer calls fn with a replayer whose stores lie in --data-dir, or in a
+// folder that is deleted afterwards, and stops its server. what names the
+// command in errors.
+func withReplayer(cmd *cobra.Command, p program, what string, o replayOptions, fn func(ctx context.Context, r *replayer) error) (err error) {
 	ctx := cmd.Context()
 	// Only the flag counts: a replay must not write to the user's own stores.
 	dir, err := cmd.Flags().GetString("data-dir")
@@ -91,13 +97,13 @@ func runReplay(cmd *cobra.Command, p program, o replayOptions, files []string) (
 		return err
 	}
 	if dir == "" {
-		if dir, err = os.MkdirTemp("", "hexapla-replay-"); err != nil {
-			return fmt.Errorf("replay: %w", err)
+		if dir, err = os.MkdirTemp("", "hexapla-"+what+"-"); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	r := &replayer{
-		options: o, errs: p.errs, progress: newProgress(p),
+		options: o, program: p, dir: dir, errs: p.errs, progress: newProgress(p),
 		registry: tokens.NewRegistry(), models: models.Builtin(), seen: map[string]int{},
 	}
 	defer func() {
@@ -105,6 +111,11 @@ func runReplay(cmd *cobra.Command, p program, o replayOptions, files []string) (
 			err = errors.Join(err, r.server.stop(ctx))
 		}
 	}()
+	return fn(ctx, r)
+}
+
+func runReplay(ctx context.Context, p program, r *replayer, files []string) (err error) {
+	o := r.options
 	var results []*fileResult
 	failed := false
 	for i, name := range files {
@@ -119,10 +130,8 @@ func runReplay(cmd *cobra.Command, p program, o replayOptions, files []string) (
 			failed = true
 			continue
 		}
-		if r.server == nil {
-			if r.server, err = startServer(ctx, p, dir); err != nil {
-				return err
-			}
+		if err := r.start(ctx); err != nil {
+			return err
 		}
 		result, err := r.run(ctx, work)
 		r.progress.clear()

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"hexapla/internal/billing"
 	"hexapla/internal/transcript"
@@ -21,13 +18,23 @@ import (
 // replayer feeds transcripts to a server.
 type replayer struct {
 	options  replayOptions
+	program  program
+	dir      string // of the stores
 	errs     io.Writer
 	progress *progress
 	position string // which file this is, for the progress line
 	registry *tokens.Registry
 	models   models.Table
-	server   *server
+	server   *server        // nil until it is needed
 	seen     map[string]int // workspaces by URI
+}
+
+// start starts the server, unless it runs.
+func (r *replayer) start(ctx context.Context) (err error) {
+	if r.server == nil {
+		r.server, err = startServer(ctx, r.program, r.dir)
+	}
+	return err
 }
 
 // work is a transcript that is ready to be replayed.
@@ -51,7 +58,7 @@ type counted struct {
 
 // read reads a transcript and tells what was left out.
 func (r *replayer) read(name string) (*work, error) {
-	f, err := os.Open(name)
+	f, err := openTranscript(name)
 	if err != nil {
 		return nil, err
 	}
@@ -132,21 +139,11 @@ func plainText(m transcript.Message) string {
 
 // run replays one transcript.
 func (r *replayer) run(ctx context.Context, w *work) (*fileResult, error) {
-	uri := "replay:" + filepath.Base(w.name)
-	r.seen[uri]++
-	if n := r.seen[uri]; n > 1 {
-		uri = fmt.Sprintf("%s#%d", uri, n)
-	}
-	opened, err := r.server.openSession(ctx, wire.SessionOpenParams{
-		Workspace: wire.Workspace{URI: uri}, Model: w.session.Model, Agent: "replay", Title: filepath.Base(w.name),
-	})
+	f, err := r.open(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	if opened.Conversations > 0 {
-		return nil, fmt.Errorf("the data folder holds a replay of this file already; name another one")
-	}
-	s := &sessionReplay{replayer: r, work: w, id: opened.Session, strategies: strategies{
+	s := &sessionReplay{replayer: r, work: w, feeder: f, strategies: strategies{
 		full: &billing.Full{}, window: billing.NewWindow(r.options.budget),
 		// Window and overhead are the provider's tokens; messages are counted in
 		// those of the encoding.
@@ -162,10 +159,8 @@ func (r *replayer) run(ctx context.Context, w *work) (*fileResult, error) {
 			return nil, fmt.Errorf("line %d: %w", w.messages[i].Line, err)
 		}
 	}
-	if s.conversations > 0 {
-		if err := s.record(ctx, wire.ConversationRecordParams{Session: s.id, Done: true}); err != nil {
-			return nil, err
-		}
+	if err := s.done(ctx); err != nil {
+		return nil, err
 	}
 	s.result.conversations = s.conversations
 	s.result.finish()
@@ -175,13 +170,12 @@ func (r *replayer) run(ctx context.Context, w *work) (*fileResult, error) {
 // sessionReplay is one transcript on its way through the server.
 type sessionReplay struct {
 	*replayer
-	work          *work
-	id            string
-	conversations int
-	history       int64 // tokens of all messages since the last compaction
-	strategies    strategies
-	previous      string // text of the pack before
-	result        *fileResult
+	*feeder
+	work       *work
+	history    int64 // tokens of all messages since the last compaction
+	strategies strategies
+	previous   string // text of the pack before
+	result     *fileResult
 }
 
 // strategies are the ways that packs are compared with.
@@ -202,32 +196,7 @@ func (s *sessionReplay) message(ctx context.Context, m *counted) error {
 	for _, strategy := range []billing.Strategy{s.strategies.full, s.strategies.window, s.strategies.summary} {
 		strategy.Add(billing.Message{ID: m.Index, Tokens: m.tokens, Follows: m.Follows, Compaction: m.Compaction})
 	}
-	if m.Compaction && s.conversations > 0 {
-		return nil // what it sums up is recorded
-	}
-	turn := toWire(m.Message)
-	if s.conversations == 0 && m.Role != layers.RoleUser {
-		// The transcript begins in the middle; turns need a conversation.
-		opening := wire.Turn{Role: string(layers.RoleUser), Kind: string(layers.InputUserQuery), Text: "[the recording begins here]"}
-		if err := s.record(ctx, wire.ConversationRecordParams{Session: s.id, Turns: []wire.Turn{opening}}); err != nil {
-			return err
-		}
-	}
-	if s.conversations == 0 && turn.Kind == string(layers.InputUserFeedback) {
-		turn.Kind = string(layers.InputUserQuery)
-	}
-	return s.record(ctx, wire.ConversationRecordParams{Session: s.id, Turns: []wire.Turn{turn}})
-}
-
-func (s *sessionReplay) record(ctx context.Context, params wire.ConversationRecordParams) error {
-	var receipt wire.ConversationRecordResult
-	if err := s.server.Call(ctx, wire.MethodConversationRecord, params, &receipt); err != nil {
-		return fmt.Errorf("record: %w", err)
-	}
-	if receipt.Opened {
-		s.conversations++
-	}
-	return nil
+	return s.feed(ctx, m.Message)
 }
 
 // call builds a pack for a model call and bills it in every way.
@@ -255,23 +224,14 @@ func (s *sessionReplay) call(ctx context.Context, m *counted) error {
 }
 
 func (s *sessionReplay) pack(ctx context.Context, c *replayCall) error {
-	params := wire.PackBuildParams{
-		Session: s.id, Budget: wire.Budget{Total: s.options.budget}, Model: s.work.session.Model, Layout: s.options.layout,
-	}
-	var built wire.PackBuildResult
-	start := time.Now()
-	err := s.server.Call(ctx, wire.MethodPackBuild, params, &built)
-	c.build = time.Since(start)
+	pack, err := s.build(ctx, wire.PackBuildParams{
+		Budget: wire.Budget{Total: s.options.budget}, Model: s.work.session.Model, Layout: s.options.layout,
+	})
 	if err != nil {
-		return fmt.Errorf("build pack: %w", err)
+		return err
 	}
-	var pack struct {
-		Text   string          `json:"text"`
-		Tokens wire.PackTokens `json:"tokens"`
-	}
-	if err := json.Unmarshal(built.Pack, &pack); err != nil {
-		return fmt.Errorf("build pack: %w", err)
-	}
+	built := pack.built
+	c.build = pack.took
 	c.bytes, c.same = len(pack.Text), commonPrefix(pack.Text, s.previous)
 	if claimed := built.Stability.CommonPrefixBytes; claimed > c.same {
 		return fmt.Errorf("the server says that %d bytes are as before, but only %d are", claimed, c.same)
@@ -295,21 +255,4 @@ func commonPrefix(a, b string) int {
 		}
 	}
 	return n
-}
-
-// toWire makes the parameters of a message.
-func toWire(m transcript.Message) wire.Turn {
-	turn := wire.Turn{Role: string(m.Role), Kind: string(m.Kind), Text: m.Text}
-	if m.Time != 0 {
-		turn.Time = time.UnixMilli(m.Time).UTC().Format(time.RFC3339Nano)
-	}
-	for _, c := range m.Calls {
-		turn.ToolCalls = append(turn.ToolCalls, wire.ToolCall{ID: c.ID, Name: c.Name, Input: json.RawMessage(c.Input)})
-	}
-	for _, result := range m.Results {
-		turn.ToolResults = append(turn.ToolResults, wire.ToolResult{
-			CallID: result.CallID, Tool: result.Tool, Content: result.Content, IsError: result.IsError,
-		})
-	}
-	return turn
 }
