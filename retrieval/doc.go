@@ -58,6 +58,10 @@ type Query struct {
 	Candidates int
 	// Clip cuts a query that is too long instead of refusing it.
 	Clip bool
+	// Complete has the search see every record, however many the index does not
+	// have yet and however long it takes to read them: for answers that must
+	// not depend on how far the index is.
+	Complete bool
 }
 
 // Result is the answer to a query.

@@ -67,6 +67,9 @@ func TestScanIsBounded(t *testing.T) {
 	if len(r.Hits) != 1 || r.Hits[0].Conversation != "c3" || !r.Degraded {
 		t.Errorf("%+v", r)
 	}
+	if r := w.search(e, 0, retrieval.Query{Text: "walrus", Complete: true}); len(r.Hits) != 2 {
+		t.Errorf("a complete search: %+v", r)
+	}
 	// With an index that is behind, only what is between counts.
 	ix := w.openIndex()
 	e = retrieval.New(retrieval.Options{Store: w.store, Index: ix, ScanLimit: 2})

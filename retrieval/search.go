@@ -24,11 +24,14 @@ const (
 
 // Search ranks the records of a view. It returns ErrQueryTooComplex for a query
 // beyond the bounds unless Clip is set, the context's error when it ends or
-// after two seconds, and the store's errors. A query with nothing to look for
-// has no hits.
+// after two seconds, unless Complete is set, and the store's errors. A query with
+// nothing to look for has no hits.
 func (e *Engine) Search(ctx context.Context, view storage.View, q Query) (Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
-	defer cancel()
+	if !q.Complete {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, searchTimeout)
+		defer cancel()
+	}
 	query, err := newQuery(q)
 	if err != nil {
 		return Result{}, fmt.Errorf("search: %w", err)
@@ -251,7 +254,7 @@ func (s *search) choices(ctx context.Context, ix *index.Index) ([]int64, error) 
 // hold it, oldest first.
 func (s *search) scan(ctx context.Context, from int64) ([][]int64, error) {
 	found := make([][]int64, len(s.keys))
-	if limit := s.view.Seq() - int64(s.engine.options.ScanLimit); from < limit {
+	if limit := s.view.Seq() - int64(s.engine.options.ScanLimit); from < limit && !s.q.Complete {
 		from = limit
 		s.degraded = true
 	}

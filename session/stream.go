@@ -221,7 +221,7 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 	query = query[:min(len(query), maxRelatedQuery)]
 	found, err := p.ws.engine.Search(ctx, v, retrieval.Query{
 		Text: strings.ToValidUTF8(query, ""), Entities: digest.EntitiesOf(query), Limit: limit, Clip: true,
-		Weights: retrieval.ContextWeights(), Candidates: relatedCandidates,
+		Weights: retrieval.ContextWeights(), Candidates: relatedCandidates, Complete: true,
 		Exclude: func(id string) bool { return near[id] },
 	})
 	if err != nil {
@@ -255,9 +255,7 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 			layers.Form{Detail: layers.FormLine, Text: head + ":" + ids.String() + "\n"},
 		)}}
 	}
-	if !found.Degraded {
-		p.ws.related.put(key, out)
-	}
+	p.ws.related.put(key, out)
 	return out, nil
 }
 

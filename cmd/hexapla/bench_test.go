@@ -168,10 +168,12 @@ func (c *benchChild) open() time.Duration {
 	return c.ask(wire.MethodSessionOpen, wire.SessionOpenParams{Workspace: wire.Workspace{URI: benchURI}, Session: "s"}, nil)
 }
 
-// pack builds a pack; another input has another search for what is related.
-func (c *benchChild) pack(i int) time.Duration {
+// pack builds a pack for another input each time.
+func (c *benchChild) pack(i int) (took time.Duration, checksum string) {
 	input := &wire.UserInput{Type: "user_query", Content: benchExchange(i * 7919).Turns[0].Text}
-	return c.ask(wire.MethodPackBuild, wire.PackBuildParams{Session: "s", Budget: wire.Budget{Total: 8000}, Input: input}, nil)
+	var r wire.PackBuildResult
+	took = c.ask(wire.MethodPackBuild, wire.PackBuildParams{Session: "s", Budget: wire.Budget{Total: 8000}, Input: input}, &r)
+	return took, r.Checksum
 }
 
 func (c *benchChild) search(i int) (took time.Duration, degraded bool) {
@@ -270,13 +272,15 @@ func (c *benchChild) memory(sums map[string]float64, when string) {
 }
 
 // benchReindex measures how long the index takes to come back after its folder
-// was deleted, and how long packs and searches take meanwhile.
+// was deleted, and how long packs and searches take meanwhile; which share of
+// the searches is degraded, and of the packs other than with the index.
 func benchReindex(b *testing.B, p benchProgram) {
 	var packs, searches, rebuilt []time.Duration
-	degraded := 0
+	degraded, changed := 0, 0
 	for b.Loop() {
 		b.StopTimer()
 		removeIndex(b, p.dir)
+		var checksums []string
 		b.StartTimer()
 		c := p.start(b)
 		start := time.Now()
@@ -287,7 +291,8 @@ func benchReindex(b *testing.B, p benchProgram) {
 			if m.Indexed == m.Sequence {
 				break
 			}
-			packs = append(packs, c.pack(i))
+			took, checksum := c.pack(i)
+			packs, checksums = append(packs, took), append(checksums, checksum)
 			took, less := c.search(i)
 			searches = append(searches, took)
 			if less {
@@ -297,6 +302,11 @@ func benchReindex(b *testing.B, p benchProgram) {
 		}
 		rebuilt = append(rebuilt, time.Since(start))
 		b.StopTimer()
+		for i, before := range checksums {
+			if _, checksum := c.pack(i); checksum != before {
+				changed++
+			}
+		}
 		c.end()
 		b.StartTimer()
 	}
@@ -307,4 +317,5 @@ func benchReindex(b *testing.B, p benchProgram) {
 	report(b, "pack", packs)
 	report(b, "search", searches)
 	b.ReportMetric(float64(degraded)/float64(len(searches)), "degraded")
+	b.ReportMetric(float64(changed)/float64(len(packs)), "changed")
 }
