@@ -20,6 +20,9 @@ type Source interface {
 	// Digest tells what the pieces of a conversation before the piece with
 	// the given index came to, in at most room tokens.
 	Digest(conversation StreamConversation, before, room int) (Form, error)
+	// Names lists names that were used in the stream up to piece i of
+	// conversation c and are in none of the texts shown, in at most room tokens.
+	Names(stream []StreamConversation, c, i int, shown []string, room int) (Form, error)
 }
 
 // Input is everything that a pack is a function of.
@@ -38,6 +41,9 @@ type Input struct {
 	WindowSeq   int64 // sequence of that moment
 	Source      Source
 	FullHistory int64
+	// Fill lays the stream out for this pack alone, so that it fills the room,
+	// instead of keeping the bytes of the pack before in front.
+	Fill bool
 }
 
 // smallestCurrentContext is the room that layer 0 is given at the least; it
@@ -50,6 +56,7 @@ const (
 	SectionHeaders        = "headers"
 	SectionSummaries      = "summaries"
 	SectionCurrentContext = "currentContext"
+	SectionNames          = "names"
 	SectionActiveMemory   = "activeMemory"
 	SectionRetrieved      = "retrieved"
 	SectionInput          = "input"
@@ -171,7 +178,7 @@ func (b *builder) layOut(s scarcity) (int, error) {
 		stream = bareStream(stream)
 		high = 0
 	}
-	b.plan = planStream(stream, in.Start, high, in.Policy)
+	b.plan = planStream(stream, in.Start, high, in.Fill && !s.bare, in.Policy)
 	used += b.plan.tokens
 
 	foldSeq := max(b.plan.foldSeq, in.WindowSeq)
@@ -251,6 +258,13 @@ func (b *builder) render() (*Pack, error) {
 	context, input, err := b.streamSections()
 	if err != nil {
 		return nil, err
+	}
+	if b.plan.names > 0 {
+		names, err := b.names()
+		if err != nil {
+			return nil, err
+		}
+		context = append([]Section{names}, context...)
 	}
 	headers := Section{Name: SectionHeaders, Layer: int(LayerHeaders), Allowance: b.allowance.headers, Items: b.headers}
 	summaries := Section{Name: SectionSummaries, Layer: int(LayerSummaries), Allowance: b.allowance.summaries, Items: b.summaries}
@@ -334,6 +348,32 @@ func (b *builder) render() (*Pack, error) {
 	return p, nil
 }
 
+// names is the roster of what the last fold took out of view.
+func (b *builder) names() (Section, error) {
+	var shown []string
+	c, i := b.plan.foldAt[0], b.plan.foldAt[1]
+	for k := range c + 1 {
+		for j, form := range b.plan.forms[k] {
+			if k == c && j > i {
+				break
+			}
+			if form != gone {
+				shown = append(shown, b.in.Stream[k].Pieces[j].Forms[form].Text)
+			}
+		}
+		if b.plan.summary[k] {
+			shown = append(shown, b.in.Stream[k].Summary.Text)
+		}
+	}
+	form, err := b.in.Source.Names(b.in.Stream, c, i, shown, b.plan.names)
+	if err != nil {
+		return Section{}, err
+	}
+	return Section{
+		Name: SectionNames, Layer: int(LayerReferences), Allowance: b.plan.names, Items: []Item{{ID: SectionNames, Form: form}},
+	}, nil
+}
+
 // splitRetrieved takes the answers to context requests out of the stream,
 // and leaves out layer 0, which this layout renders in front.
 func splitRetrieved(sections []Section) (active, retrieved []Section) {
@@ -341,7 +381,7 @@ func splitRetrieved(sections []Section) (active, retrieved []Section) {
 		switch s.Name {
 		case SectionRetrieved:
 			retrieved = append(retrieved, s)
-		case SectionActiveMemory:
+		case SectionActiveMemory, SectionNames:
 			active = append(active, s)
 		}
 	}

@@ -1,5 +1,11 @@
 package layers
 
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
 // PolicyVersion names the packing policy. It changes whenever the same inputs
 // would give other bytes than before.
 const PolicyVersion = "deterministic-v1"
@@ -40,6 +46,17 @@ type Policy struct {
 	FullPercent    int `json:"fullPercent"`
 	ExcerptPercent int `json:"excerptPercent"`
 	BriefPercent   int `json:"briefPercent"`
+	// The same for what the user and the model said, calls with their arguments
+	// among it: in full, and in brief.
+	SaidPercent      int `json:"saidPercent"`
+	SaidBriefPercent int `json:"saidBriefPercent"`
+
+	// CutNamesPercent is the share of a cap that goes to the names in what the
+	// cap leaves out.
+	CutNamesPercent int `json:"cutNamesPercent"`
+	// NamesPercent is the share of what a fold fills that goes to the roster of
+	// names that are no longer in view.
+	NamesPercent int `json:"namesPercent"`
 
 	ResultCap  int `json:"resultCap"`  // tokens of one tool output shown in full
 	ExcerptCap int `json:"excerptCap"` // tokens of one tool output shown as an excerpt
@@ -55,8 +72,8 @@ func DefaultPolicy() Policy {
 	return Policy{
 		ActiveMemory: 5, WindowStep: 5, Summaries: 5, Retrieved: 3,
 		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
-		LowWaterPercent: 30, FullPercent: 50, ExcerptPercent: 70, BriefPercent: 90,
-		ResultCap: 1000, ExcerptCap: 300, CallCap: 600, DigestCap: 240,
+		LowWaterPercent: 30, FullPercent: 50, ExcerptPercent: 60, BriefPercent: 80, SaidPercent: 80, SaidBriefPercent: 95,
+		ResultCap: 1000, ExcerptCap: 300, CallCap: 600, DigestCap: 240, NamesPercent: 25, CutNamesPercent: 25,
 	}
 }
 
@@ -91,4 +108,43 @@ func (p Policy) Shares(c int) (current, active, headers, summaries, retrieved in
 	headers = c * p.HeadersPercent / 100
 	summaries = c * p.SummariesPercent / 100
 	return current, active, headers, summaries, c - current - active - headers - summaries
+}
+
+// ParsePolicy reads a policy: JSON with the members to be changed from a
+// default. An unknown member, a wrong type and a number out of range are errors
+// that name the member.
+func ParsePolicy(data []byte, from Policy) (Policy, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&from); err != nil {
+		return from, fmt.Errorf("policy: %w", err)
+	}
+	return from, from.Check()
+}
+
+// Check returns an error that names the first number that is out of range.
+func (p Policy) Check() error {
+	for _, c := range []struct {
+		name        string
+		value       int
+		least, most int
+	}{
+		{"activeMemory", p.ActiveMemory, 1, 10}, {"windowStep", p.WindowStep, 1, 10},
+		{"summaries", p.Summaries, 0, 100}, {"retrieved", p.Retrieved, 0, 50},
+		{"currentContextPercent", p.CurrentContextPercent, 0, 100}, {"activeMemoryPercent", p.ActiveMemoryPercent, 0, 100},
+		{"headersPercent", p.HeadersPercent, 0, 100}, {"summariesPercent", p.SummariesPercent, 0, 100},
+		{"lowWaterPercent", p.LowWaterPercent, 1, 100}, {"fullPercent", p.FullPercent, 0, 100},
+		{"excerptPercent", p.ExcerptPercent, 0, 100}, {"briefPercent", p.BriefPercent, 0, 100},
+		{"saidPercent", p.SaidPercent, 0, 100}, {"saidBriefPercent", p.SaidBriefPercent, 0, 100},
+		{"namesPercent", p.NamesPercent, 0, 90}, {"cutNamesPercent", p.CutNamesPercent, 0, 90}, {"resultCap", p.ResultCap, 50, 1 << 20},
+		{"excerptCap", p.ExcerptCap, 20, 1 << 20}, {"callCap", p.CallCap, 20, 1 << 20}, {"digestCap", p.DigestCap, 0, 4000},
+	} {
+		if c.value < c.least || c.value > c.most {
+			return fmt.Errorf("policy: %s is %d, must be from %d to %d", c.name, c.value, c.least, c.most)
+		}
+	}
+	if sum := p.CurrentContextPercent + p.ActiveMemoryPercent + p.HeadersPercent + p.SummariesPercent; sum > 100 {
+		return fmt.Errorf("policy: the four shares are %d percent, must be at most 100", sum)
+	}
+	return nil
 }

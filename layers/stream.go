@@ -14,6 +14,7 @@ const (
 	FormBrief   = "brief"   // what a tool output said, with a handle
 	FormLine    = "line"    // that it happened
 	FormDigest  = "digest"  // what folded turns came to
+	FormRoster  = "roster"  // names that were used before
 	FormRollup  = "rollup"  // many headers in one
 	FormNone    = "none"    // not shown
 )
@@ -39,6 +40,19 @@ type Piece struct {
 	// Context marks layer 0 as it stood when a conversation opened. A fold
 	// renews layer 0 in front of the stream and takes these out.
 	Context bool
+	// Names that are used in the piece's full text, for the roster that a fold
+	// makes of what it takes out.
+	Names Names
+}
+
+// Names are the names in a text, each once, in the order of their first
+// appearance.
+type Names struct {
+	Paths       []string // "internal/reader.go", "/etc/hosts", "go.mod"
+	Identifiers []string // "readLine", "MAX_SIZE", "6f0ea30b28"
+	// Active tells that the user or the model said them; what a tool printed is
+	// mere surroundings.
+	Active bool
 }
 
 // StreamConversation is one conversation of the stream.
@@ -59,7 +73,9 @@ type plan struct {
 	forms   [][]int // by conversation and piece: index into Forms, or gone
 	summary []bool  // by conversation: whether Summary stands for gone pieces
 	digest  bool    // whether there is room for a digest of the last conversation
-	tokens  int     // with the digest at its cap
+	names   int     // room for the roster of names; 0 if there is none
+	tokens  int     // with the digest and the roster at their caps
+	foldAt  [2]int  // conversation and piece at which the last fold was made
 	foldSeq int64   // sequence of the piece at which the last fold was made
 	reason  string  // why: EpochStart, EpochWindow or EpochBudget
 }
@@ -69,6 +85,7 @@ const (
 	EpochStart  = "start"  // the session's first window
 	EpochWindow = "window" // layer 1 demoted a step of conversations
 	EpochBudget = "budget" // the stream met its high-water mark
+	EpochFill   = "fill"   // the request asked for a pack that fills its budget
 )
 
 // planStream lays the stream out in high tokens.
@@ -77,13 +94,20 @@ const (
 // lies before it was laid out by a fold at that moment. From there pieces are
 // appended one by one, and when the total would pass high, everything up to
 // and including that piece is laid out anew in low tokens.
-func planStream(stream []StreamConversation, start, high int, p Policy) plan {
+//
+// With fill there is one fold, at the end, into all of high, if the stream does
+// not fit as it is.
+func planStream(stream []StreamConversation, start, high int, fill bool, p Policy) plan {
 	low := high * p.LowWaterPercent / 100
 	pl := plan{forms: make([][]int, len(stream)), summary: make([]bool, len(stream)), reason: EpochStart}
 	for i := range stream {
 		pl.forms[i] = make([]int, len(stream[i].Pieces))
 	}
 	f := folder{stream: stream, plan: &pl, policy: p}
+	if fill {
+		f.fill(high)
+		return pl
+	}
 	for c := range stream {
 		if c > 0 && c >= start {
 			pl.tokens += stream[c-1].Close.Tokens
@@ -127,6 +151,32 @@ func planStream(stream []StreamConversation, start, high int, p Policy) plan {
 	return pl
 }
 
+// fill lays the whole stream out in room tokens.
+func (f *folder) fill(room int) {
+	last := len(f.stream) - 1
+	if last < 0 {
+		return
+	}
+	for c := range f.stream {
+		f.plan.tokens += f.stream[c].Close.Tokens
+		for _, piece := range f.stream[c].Pieces {
+			if len(piece.Forms) > 0 {
+				f.plan.tokens += piece.Forms[0].Tokens
+			}
+		}
+	}
+	end := len(f.stream[last].Pieces) - 1
+	if end >= 0 {
+		f.plan.foldSeq = f.stream[last].Pieces[end].Seq
+	}
+	if f.plan.tokens <= room || end < 0 {
+		return
+	}
+	f.fold(last, end, room-f.stream[last].Close.Tokens)
+	f.plan.tokens += f.stream[last].Close.Tokens
+	f.plan.reason = EpochFill
+}
+
 // folder lays out a stream up to one of its pieces.
 type folder struct {
 	stream []StreamConversation
@@ -163,8 +213,14 @@ func (f *folder) fold(c, i, room int) {
 		used += digest
 	}
 	pl.digest = digest > 0
+	pl.names, pl.foldAt = 0, [2]int{c, i}
+	if names := room * p.NamesPercent / 100; names > 0 && used+names <= room {
+		pl.names = names
+		used += names
+	}
 
-	level, anyGone := 0, false
+	var level levels
+	anyGone := false
 	for k := len(current) - 1; k >= 0; k-- {
 		piece := current[k]
 		switch {
@@ -182,13 +238,12 @@ func (f *folder) fold(c, i, room int) {
 		case anyGone:
 			pl.forms[c][k] = gone
 		default:
-			form := choose(piece, level, used, f.limit(room))
+			form := f.choose(piece, &level, used, room)
 			pl.forms[c][k] = form
 			if form == gone {
 				anyGone = true
 				continue
 			}
-			level = max(level, rank(piece.Forms[form].Detail))
 			used += piece.Forms[form].Tokens
 		}
 	}
@@ -209,14 +264,13 @@ func (f *folder) fold(c, i, room int) {
 				continue
 			}
 			if !out {
-				form = choose(piece, level, used, f.limit(room-conversation.Summary.Tokens))
+				form = f.choose(piece, &level, used, room-conversation.Summary.Tokens)
 			}
 			pl.forms[k][j] = form
 			if form == gone {
 				out, missing = true, true
 				continue
 			}
-			level = max(level, rank(piece.Forms[form].Detail))
 			used += piece.Forms[form].Tokens
 		}
 		pl.summary[k] = false
@@ -228,23 +282,47 @@ func (f *folder) fold(c, i, room int) {
 			anyGone = true
 		}
 	}
+	if !f.shortened(c, i) {
+		used -= pl.names
+		pl.names = 0
+	}
 	pl.tokens = used
 }
 
-// limit returns, for each rank, how full the room may be when a piece is added
-// in a form of that rank.
-func (f *folder) limit(room int) func(rank int) int {
-	return func(rank int) int {
-		switch rank {
-		case 0:
-			return room * f.policy.FullPercent / 100
-		case 1:
-			return room * f.policy.ExcerptPercent / 100
-		case 2:
-			return room * f.policy.BriefPercent / 100
+// shortened tells that a piece up to piece i of conversation c is not shown in
+// full.
+func (f *folder) shortened(c, i int) bool {
+	for k := range c + 1 {
+		for j, form := range f.plan.forms[k] {
+			if k == c && j > i {
+				break
+			}
+			if form != 0 && !f.stream[k].Pieces[j].Context {
+				return true
+			}
 		}
-		return room
 	}
+	return false
+}
+
+// levels are the least ranks that pieces may be shown in, so that detail does
+// not rise with age: one for what was said, one for what tools printed.
+type levels struct{ said, printed int }
+
+// choose returns the index of the form of a piece with which used stays within
+// the form's limit of the room, or gone, and raises the level to it. What tools
+// printed gives way first: what is needed of it next was often said as well, in
+// the arguments of the calls.
+func (f *folder) choose(piece Piece, level *levels, used, room int) int {
+	l, limits := &level.printed, [...]int{f.policy.FullPercent, f.policy.ExcerptPercent, f.policy.BriefPercent, 100}
+	if piece.User || piece.Answer {
+		l, limits = &level.said, [...]int{f.policy.SaidPercent, f.policy.SaidPercent, f.policy.SaidBriefPercent, 100}
+	}
+	form := choose(piece, *l, used, func(rank int) int { return room * limits[rank] / 100 })
+	if form != gone {
+		*l = max(*l, rank(piece.Forms[form].Detail))
+	}
+	return form
 }
 
 // rank orders the details of pieces: the higher, the less is shown.

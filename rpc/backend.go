@@ -2,10 +2,12 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
 
+	"hexapla/layers"
 	"hexapla/rpc/wire"
 	"hexapla/session"
 )
@@ -24,15 +26,16 @@ func NewBackend(opts BackendOptions) Backend {
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
-	b.service = session.New(session.Options{DataDir: opts.DataDir, Now: opts.Now, Logf: func(format string, args ...any) {
+	b.options = session.Options{DataDir: opts.DataDir, Now: opts.Now, Logf: func(format string, args ...any) {
 		b.logger().Warn(fmt.Sprintf(format, args...))
-	}})
+	}}
 	return b
 }
 
 // backend binds the methods of the table to the sessions.
 type backend struct {
-	service *session.Service
+	options session.Options
+	service *session.Service // from initialize on, before which no handler is called
 
 	mu   sync.Mutex // guards what follows
 	log  *slog.Logger
@@ -66,12 +69,31 @@ func (b *backend) Handlers() map[string]Handler {
 func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var options struct {
+		Policy json.RawMessage `json:"policy"`
+	}
+	if info.Options != nil {
+		if err := json.Unmarshal(info.Options, &options); err != nil {
+			return InvalidParams("initializationOptions", "initializationOptions: must be an object")
+		}
+	}
+	if options.Policy != nil {
+		policy, err := layers.ParsePolicy(options.Policy, layers.DefaultPolicy())
+		if err != nil {
+			return InvalidParams("initializationOptions.policy", "initializationOptions."+err.Error())
+		}
+		b.options.Policy = policy
+	}
+	b.service = session.New(b.options)
 	b.peer, b.log = info.Peer, info.Peer.Log()
 	return nil
 }
 
 // Close implements Backend.
 func (b *backend) Close(ctx context.Context) error {
+	if b.service == nil {
+		return nil
+	}
 	done := make(chan error, 1)
 	go func() { done <- b.service.Close() }()
 	select {

@@ -16,7 +16,7 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 		return nil, domainError(err)
 	}
 	req := session.PackRequest{
-		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, AsOf: p.AsOf,
+		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, AsOf: p.AsOf, Fill: p.Fill,
 	}
 	if p.Input != nil {
 		req.Input = &session.PackInput{Kind: layers.InputKind(p.Input.Type), Content: p.Input.Content}

@@ -19,6 +19,7 @@ type PackRequest struct {
 	System []SystemPart  `json:"system,omitempty"`
 	Task   string        `json:"task,omitempty"`
 	AsOf   int64         `json:"asOf,omitempty"`
+	Fill   bool          `json:"fill,omitempty"`
 }
 
 // PackInput is the input that is not recorded yet.
@@ -128,7 +129,7 @@ func (ws *Workspace) buildPack(ctx context.Context, session string, req PackRequ
 		Seed: p.seed(req), Session: session, Sequence: p.view.Seq(), Layout: req.Layout,
 		Budget: req.Budget, Policy: ws.opts.Policy, Settings: ws.settings, Count: p.counter,
 		System: p.system(req.System), Stream: p.stream.conversations, Start: p.stream.start,
-		WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full,
+		WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
 	})
 	if err != nil {
 		return PackReply{}, err

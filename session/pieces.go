@@ -35,20 +35,25 @@ func (s *shaper) pieces(conversation string, turn *layers.Turn, seq int64) []lay
 	id := turnID(conversation, turn.Number)
 	switch turn.Role {
 	case layers.RoleUser:
-		return []layers.Piece{{ID: id, Seq: seq, User: true, Forms: s.userForms(id, turn)}}
+		names := digest.NamesOf(turn.Text)
+		names.Active = true
+		return []layers.Piece{{ID: id, Seq: seq, User: true, Forms: s.userForms(id, turn), Names: names}}
 	case layers.RoleAssistant:
-		return []layers.Piece{{ID: id, Seq: seq, Answer: true, Forms: s.assistantForms(id, turn)}}
+		names := digest.NamesOf(saidBy(turn))
+		names.Active = true
+		return []layers.Piece{{ID: id, Seq: seq, Answer: true, Forms: s.assistantForms(id, turn), Names: names}}
 	}
 	out := make([]layers.Piece, 0, len(turn.Results)+1)
 	if turn.Text != "" {
-		out = append(out, layers.Piece{ID: id, Seq: seq, Forms: s.userForms(id, turn)})
+		out = append(out, layers.Piece{ID: id, Seq: seq, Forms: s.userForms(id, turn), Names: digest.NamesOf(turn.Text)})
 	}
 	for i := range turn.Results {
 		resultID := id
 		if len(turn.Results) > 1 {
 			resultID = outputID(conversation, turn.Number, i)
 		}
-		out = append(out, layers.Piece{ID: resultID, Seq: seq, Forms: s.resultForms(resultID, &turn.Results[i])})
+		forms, names := s.resultForms(resultID, &turn.Results[i])
+		out = append(out, layers.Piece{ID: resultID, Seq: seq, Forms: forms, Names: names})
 	}
 	return out
 }
@@ -109,7 +114,18 @@ func newLine(b *strings.Builder) {
 	}
 }
 
-func (s *shaper) resultForms(id string, result *layers.ToolResult) []layers.Form {
+// saidBy is all that an assistant's turn says, for its names.
+func saidBy(turn *layers.Turn) string {
+	var b strings.Builder
+	b.WriteString(turn.Text)
+	for _, call := range turn.Calls {
+		newLine(&b)
+		b.WriteString(digest.Arguments(call.Input))
+	}
+	return b.String()
+}
+
+func (s *shaper) resultForms(id string, result *layers.ToolResult) ([]layers.Form, layers.Names) {
 	head := "### " + id + " tool " + oneLine(result.Tool)
 	if result.IsError {
 		head += " failed"
@@ -119,14 +135,15 @@ func (s *shaper) resultForms(id string, result *layers.ToolResult) []layers.Form
 	content, ok := s.read(result.Blob)
 	if !ok {
 		brief = block(head+" (blob_missing)", result.Compressed.Summary)
-		return s.forms(layers.Form{Detail: layers.FormBrief, Text: brief}, layers.Form{Detail: layers.FormLine, Text: line})
+		return s.forms(layers.Form{Detail: layers.FormBrief, Text: brief}, layers.Form{Detail: layers.FormLine, Text: line}), layers.Names{}
 	}
-	return s.forms(
+	forms := s.forms(
 		layers.Form{Detail: layers.FormFull, Text: block(head, s.cut(content, s.policy.ResultCap))},
 		layers.Form{Detail: layers.FormExcerpt, Text: block(head, s.cut(content, s.policy.ExcerptCap))},
 		layers.Form{Detail: layers.FormBrief, Text: brief},
 		layers.Form{Detail: layers.FormLine, Text: line},
 	)
+	return forms, digest.NamesOf(content)
 }
 
 // facts are the places a compressed result points at, within briefFacts tokens.
@@ -158,10 +175,15 @@ func (s *shaper) cut(text string, most int) string {
 	}
 	const marker = 16 // tokens of the line between
 	room := max(most-marker, 1)
+	names := room * s.policy.CutNamesPercent / 100
+	room -= names
 	head := wholeLines(tokens.Prefix(s.counter, text, room*2/3), true)
 	tail := wholeLines(tokens.Suffix(s.counter, text[len(head):], room-room*2/3), false)
 	left := text[len(head) : len(text)-len(tail)]
 	between := fmt.Sprintf("[%d bytes, %d lines left out]", len(left), strings.Count(left, "\n"))
+	if list := digest.NamesWithin(left, head+tail, names-4, s.counter); list != "" {
+		between = fmt.Sprintf("[%d bytes, %d lines left out, with%s]", len(left), strings.Count(left, "\n"), list)
+	}
 	return strings.TrimRight(head, "\n") + "\n" + between + "\n" + strings.TrimLeft(tail, "\n")
 }
 

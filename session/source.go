@@ -1,7 +1,9 @@
 package session
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -107,6 +109,44 @@ func (p *packer) Digest(conversation layers.StreamConversation, before, room int
 		form = layers.Form{}
 	}
 	p.ws.heads.putDigest(key, form)
+	return form, nil
+}
+
+// Names implements layers.Source.
+func (p *packer) Names(stream []layers.StreamConversation, c, i int, shown []string, room int) (layers.Form, error) {
+	hash := sha256.New()
+	for _, text := range shown {
+		_, _ = io.WriteString(hash, text)
+	}
+	key := rosterKey{session: p.session, piece: stream[c].Pieces[i].ID, room: room, counter: p.counter.Name()}
+	hash.Sum(key.shown[:0])
+	if form, ok := p.ws.heads.roster(key); ok {
+		return form, nil
+	}
+	var uses []layers.Names
+	for k := range c + 1 {
+		for j, piece := range stream[k].Pieces {
+			if k == c && j > i {
+				break
+			}
+			uses = append(uses, piece.Names)
+		}
+	}
+	visible := map[string]bool{}
+	for _, text := range shown {
+		names := digest.NamesOf(text)
+		for _, name := range names.Paths {
+			visible[name] = true
+		}
+		for _, name := range names.Identifiers {
+			visible[name] = true
+		}
+	}
+	form := layers.Form{}
+	if text := digest.Roster(uses, func(name string) bool { return visible[name] }, room, p.counter); text != "" {
+		form = p.form(layers.FormRoster, text)
+	}
+	p.ws.heads.putRoster(key, form)
 	return form, nil
 }
 
@@ -338,12 +378,19 @@ type digestKey struct {
 	counter      string
 }
 
+type rosterKey struct {
+	session, piece, counter string
+	room                    int
+	shown                   [sha256.Size]byte
+}
+
 // headCache keeps what stands in front of the stream: it changes only when the
 // window or a fold moves. The zero value is ready.
 type headCache struct {
 	mu      sync.Mutex
 	heads   map[headKey][]layers.Item
 	digests map[digestKey]layers.Form
+	rosters map[rosterKey]layers.Form
 }
 
 // maxHeads bounds each part of a headCache; a full one is emptied.
@@ -379,4 +426,20 @@ func (c *headCache) putDigest(key digestKey, form layers.Form) {
 		c.digests = map[digestKey]layers.Form{}
 	}
 	c.digests[key] = form
+}
+
+func (c *headCache) roster(key rosterKey) (layers.Form, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	form, ok := c.rosters[key]
+	return form, ok
+}
+
+func (c *headCache) putRoster(key rosterKey, form layers.Form) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rosters == nil || len(c.rosters) >= maxHeads {
+		c.rosters = map[rosterKey]layers.Form{}
+	}
+	c.rosters[key] = form
 }

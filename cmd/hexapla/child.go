@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,8 +18,10 @@ type server struct {
 	*rpc.Client
 }
 
-// startServer starts `hexapla serve` on a data folder and initializes it.
-func startServer(ctx context.Context, p program, dataDir string) (*server, error) {
+// startServer starts `hexapla serve` on a data folder and initializes it, with
+// the members of the packing policy that are to differ from the default, as
+// JSON, if there are any.
+func startServer(ctx context.Context, p program, dataDir, policy string) (*server, error) {
 	self, err := p.self()
 	if err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
@@ -32,6 +35,9 @@ func startServer(ctx context.Context, p program, dataDir string) (*server, error
 	}
 	s := &server{client}
 	info := rpc.InitializeParams{ProcessID: os.Getpid(), ClientName: "hexapla", ClientVersion: version}
+	if policy != "" {
+		info.Options = json.RawMessage(`{"policy":` + policy + `}`)
+	}
 	if _, err := client.Initialize(ctx, info); err != nil {
 		return nil, errors.Join(fmt.Errorf("start server: %w", err), s.kill())
 	}

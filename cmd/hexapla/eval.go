@@ -21,6 +21,7 @@ type evalOptions struct {
 	set     string
 	budgets []int
 	model   string
+	policy  string // JSON; empty for the default
 	json    bool
 }
 
@@ -35,10 +36,12 @@ in the packs that it builds.
 
 The set compaction is places where the recorded client summed its history up,
 with the identifiers that the agent then used in its next 30 tool calls. At each
-place the session so far is recorded and a pack is built for each budget, with
-the user's next prompt as input, or "continue" where the agent went on alone.
-The share is that of the identifiers that occur verbatim in the pack's text,
-averaged over the places; a place counts as much as any other. Beside it, as
+place the session so far is recorded and a pack is built for each budget that
+fills it, with the user's next prompt as input, or "continue" where the agent
+went on alone. The share is that of the identifiers that occur verbatim in the
+pack's text or in that text as JSON, because the identifiers were taken from
+JSON: there a tab in front of a name is the two characters \t. It is averaged
+over the places; a place counts as much as any other. Beside it, as
 tail, stands the share in the last tokens of the plain history, as many as the
 budget has.
 
@@ -62,6 +65,7 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 	cmd.Flags().StringVar(&o.set, "set", "", "what to measure: "+setCompaction)
 	cmd.Flags().IntSliceVar(&o.budgets, "budgets", []int{3000, 8000, 20000}, "`tokens` that a pack may use, one measurement each")
 	cmd.Flags().StringVar(&o.model, "model", "", "`model` that counts tokens (default: the one of each transcript)")
+	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that are to differ, as `JSON`")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object a budget, one a line, instead of the tables")
 	return cmd
 }
@@ -73,6 +77,9 @@ func (o evalOptions) check() error {
 	case o.data == "":
 		return errors.New("--data: name the folder of the recorded sessions")
 	}
+	if err := checkPolicy(o.policy); err != nil {
+		return err
+	}
 	for _, budget := range o.budgets {
 		if budget <= 0 {
 			return fmt.Errorf("--budgets %d: must be positive", budget)
@@ -83,7 +90,7 @@ func (o evalOptions) check() error {
 
 // replay returns the options with which transcripts are read and fed.
 func (o evalOptions) replay() replayOptions {
-	return replayOptions{model: o.model, layout: string(layers.LayoutStablePrefix), overhead: -1}
+	return replayOptions{policy: o.policy, model: o.model, layout: string(layers.LayoutStablePrefix), overhead: -1}
 }
 
 func runEval(ctx context.Context, p program, r *replayer, o evalOptions) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -136,7 +137,7 @@ func before(messages []counted, line int) int {
 // same size.
 func (e *compactionEval) score(ctx context.Context, f *feeder, w *work, b boundary, end, budget int) (budgetScore, error) {
 	pack, err := f.build(ctx, wire.PackBuildParams{
-		Budget: wire.Budget{Total: budget}, Model: w.session.Model, Layout: e.options.layout,
+		Budget: wire.Budget{Total: budget}, Model: w.session.Model, Layout: e.options.layout, Fill: true,
 		Input: &wire.UserInput{Type: string(layers.InputUserQuery), Content: nextPrompt(w.messages[end:])},
 	})
 	if err != nil {
@@ -189,11 +190,23 @@ func tail(c layers.Counter, messages []counted, budget int) string {
 	return b.String()
 }
 
-// shareIn returns the share of the identifiers that occur in a text verbatim.
+// quoted is a text as it stands in JSON.
+func quoted(text string) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text) // a string can be encoded, and a Builder takes all
+	return b.String()
+}
+
+// shareIn returns the share of the identifiers that occur verbatim in a text, or
+// in that text as JSON: the gold was taken from JSON, so that "\tName" gave
+// "tName".
 func shareIn(text string, ids []string) float64 {
 	found := 0
+	asJSON := quoted(text)
 	for _, id := range ids {
-		if strings.Contains(text, id) {
+		if strings.Contains(text, id) || strings.Contains(asJSON, id) {
 			found++
 		}
 	}

@@ -18,7 +18,8 @@ type replayOptions struct {
 	budget   int
 	model    string
 	layout   string
-	overhead int // -1: from the first call's usage
+	policy   string // JSON; empty for the default
+	overhead int    // -1: from the first call's usage
 	json     bool
 	allCalls bool
 }
@@ -67,6 +68,7 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 	cmd.Flags().IntVar(&o.budget, "budget", 16000, "`tokens` that a pack may use")
 	cmd.Flags().StringVar(&o.model, "model", "", "`model` that counts tokens and sets prices (default: the one of each transcript)")
 	cmd.Flags().StringVar(&o.layout, "layout", string(layers.LayoutStablePrefix), "order of a pack's sections: stable-prefix or narrative-first")
+	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that are to differ, as `JSON`: '{\"lowWaterPercent\":40}'")
 	cmd.Flags().IntVar(&o.overhead, "overhead", -1, "`tokens` of system prompt and tools on each call (default: by the first call's usage)")
 	cmd.Flags().Lookup("overhead").DefValue = "0" // -1 stands for what the text says
 	cmd.Flags().BoolVar(&o.allCalls, "calls", false, "show every call, not a sample")
@@ -78,10 +80,22 @@ func (o replayOptions) check() error {
 	switch {
 	case o.budget <= 0:
 		return fmt.Errorf("--budget %d: must be positive", o.budget)
+	case checkPolicy(o.policy) != nil:
+		return checkPolicy(o.policy)
 	case o.overhead < -1:
 		return fmt.Errorf("--overhead %d: must not be negative", o.overhead)
 	case o.layout != string(layers.LayoutStablePrefix) && o.layout != string(layers.LayoutNarrativeFirst):
 		return fmt.Errorf("--layout %q: must be %s or %s", o.layout, layers.LayoutStablePrefix, layers.LayoutNarrativeFirst)
+	}
+	return nil
+}
+
+func checkPolicy(policy string) error {
+	if policy == "" {
+		return nil
+	}
+	if _, err := layers.ParsePolicy([]byte(policy), layers.DefaultPolicy()); err != nil {
+		return fmt.Errorf("--policy: %w", err)
 	}
 	return nil
 }

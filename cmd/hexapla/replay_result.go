@@ -21,6 +21,7 @@ type replayCall struct {
 	charges      charges
 	actual       *billing.Charge // as the provider billed it; nil when unknown
 	model        models.Model    // that was called
+	needs        *needed         // nil before the first pack
 	build        time.Duration
 	violation    bool
 }
@@ -56,6 +57,7 @@ type totals struct {
 	actual        billing.Charge
 	actualDollars float64
 	hasActual     bool // whether every call has the provider's usage
+	needs         needed
 	violations    int
 	checksum      string
 }
@@ -87,6 +89,9 @@ func (r *fileResult) finish() {
 		if c.violation {
 			r.violations++
 		}
+		if c.needs != nil {
+			r.needs = r.needs.add(*c.needs)
+		}
 		if c.actual == nil {
 			r.hasActual = false
 			continue
@@ -115,6 +120,7 @@ func sum(results []*fileResult) totals {
 		t.actual = t.actual.Add(r.actual)
 		t.actualDollars += r.actualDollars
 		t.hasActual = t.hasActual && r.hasActual
+		t.needs = t.needs.add(r.needs)
 		t.violations += r.violations
 		t.checksum = r.checksum
 	}
@@ -167,11 +173,40 @@ type jsonResult struct {
 	CachedShare    float64      `json:"cachedShare"`
 	Billed         jsonBilled   `json:"billed"`
 	BilledHistory  jsonHistory  `json:"billedHistory"`
+	Needs          jsonNeeds    `json:"needs"`
 	Violations     int          `json:"violations"`
 	P50Ms          float64      `json:"p50Ms"`
 	P99Ms          float64      `json:"p99Ms"`
 	LastChecksum   string       `json:"lastChecksum"`
 	Files          []jsonResult `json:"files,omitempty"`
+}
+
+// jsonNeeds is which share of the names that the next tool call needed, and that
+// had occurred before, was in the pack, and in a sliding window of the packs'
+// average size.
+type jsonNeeds struct {
+	Paths       *float64        `json:"paths"` // null when none was needed
+	Identifiers *float64        `json:"identifiers"`
+	Window      jsonWindowNeeds `json:"window"`
+}
+
+type jsonWindowNeeds struct {
+	Paths       *float64 `json:"paths"`
+	Identifiers *float64 `json:"identifiers"`
+}
+
+func (n needed) json() jsonNeeds {
+	share := func(part, all int) *float64 {
+		if all == 0 {
+			return nil
+		}
+		s := places(ratio(float64(part), float64(all)))
+		return &s
+	}
+	return jsonNeeds{
+		share(n.paths.pack, n.paths.all), share(n.identifiers.pack, n.identifiers.all),
+		jsonWindowNeeds{share(n.paths.window, n.paths.all), share(n.identifiers.window, n.identifiers.all)},
+	}
 }
 
 type jsonBilled struct {
@@ -191,7 +226,7 @@ func (t totals) json() jsonResult {
 		Conversations: t.conversations, Calls: len(t.calls), OverheadTokens: t.overhead,
 		FullTokens: t.full, PackTokens: t.pack, Reduction: places(t.reduction()), CachedShare: places(t.cachedShare()),
 		Billed: jsonBilled{jsonHistory: t.billed.json()}, BilledHistory: t.history.json(),
-		Violations: t.violations, P50Ms: places(t.latency(0.5)), P99Ms: places(t.latency(0.99)), LastChecksum: t.checksum,
+		Needs: t.needs.json(), Violations: t.violations, P50Ms: places(t.latency(0.5)), P99Ms: places(t.latency(0.99)), LastChecksum: t.checksum,
 	}
 	if t.hasActual {
 		actual := t.actual.Equivalents()

@@ -32,7 +32,7 @@ type replayer struct {
 // start starts the server, unless it runs.
 func (r *replayer) start(ctx context.Context) (err error) {
 	if r.server == nil {
-		r.server, err = startServer(ctx, r.program, r.dir)
+		r.server, err = startServer(ctx, r.program, r.dir, r.options.policy)
 	}
 	return err
 }
@@ -143,7 +143,7 @@ func (r *replayer) run(ctx context.Context, w *work) (*fileResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sessionReplay{replayer: r, work: w, feeder: f, strategies: strategies{
+	s := &sessionReplay{replayer: r, work: w, feeder: f, needs: needsTracker{counter: w.counter}, strategies: strategies{
 		full: &billing.Full{}, window: billing.NewWindow(r.options.budget),
 		// Window and overhead are the provider's tokens; messages are counted in
 		// those of the encoding.
@@ -163,6 +163,13 @@ func (r *replayer) run(ctx context.Context, w *work) (*fileResult, error) {
 		return nil, err
 	}
 	s.result.conversations = s.conversations
+	if n := len(s.result.calls); n > 0 {
+		packs := 0
+		for _, c := range s.result.calls {
+			packs += c.pack
+		}
+		s.needs.windows(packs / n)
+	}
 	s.result.finish()
 	return s.result, nil
 }
@@ -175,6 +182,7 @@ type sessionReplay struct {
 	history    int64 // tokens of all messages since the last compaction
 	strategies strategies
 	previous   string // text of the pack before
+	needs      needsTracker
 	result     *fileResult
 }
 
@@ -196,6 +204,7 @@ func (s *sessionReplay) message(ctx context.Context, m *counted) error {
 	for _, strategy := range []billing.Strategy{s.strategies.full, s.strategies.window, s.strategies.summary} {
 		strategy.Add(billing.Message{ID: m.Index, Tokens: m.tokens, Follows: m.Follows, Compaction: m.Compaction})
 	}
+	s.needs.add(m)
 	return s.feed(ctx, m.Message)
 }
 
@@ -211,6 +220,7 @@ func (s *sessionReplay) call(ctx context.Context, m *counted) error {
 		if err := s.pack(ctx, &c); err != nil {
 			return fmt.Errorf("call %d: %w", number, err)
 		}
+		c.needs = s.needs.answer(m, s.previous)
 	}
 	if u := m.Usage; u != nil {
 		c.actual = &billing.Charge{

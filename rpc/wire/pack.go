@@ -50,6 +50,11 @@ type PackBuildParams struct {
 	Task string `json:"task,omitempty"`
 	// Build as of this sequence number; the newest when absent.
 	AsOf int64 `json:"asOf,omitempty"`
+	// True when no pack before is in a provider's cache, as at the first call
+	// after a client's compaction or for another model: the pack is laid out
+	// afresh and fills its budget, instead of keeping the bytes of the pack before
+	// in front and leaving room for what comes.
+	Fill bool `json:"fill,omitempty"`
 }
 
 // PackBuildResult is a pack. Pack is in canonical JSON (RFC 8785); checksum is
