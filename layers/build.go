@@ -179,6 +179,7 @@ func (b *builder) layOut(s scarcity) (int, error) {
 		high = 0
 	}
 	b.plan = planStream(stream, in.Start, high, in.Fill && !s.bare, in.Policy)
+	b.plan.freshen(stream, high)
 	used += b.plan.tokens
 
 	foldSeq := max(b.plan.foldSeq, in.WindowSeq)

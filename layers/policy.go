@@ -58,10 +58,19 @@ type Policy struct {
 	// names that are no longer in view.
 	NamesPercent int `json:"namesPercent"`
 
+	FreshCap   int `json:"freshCap"`   // tokens of one tool output as long as it is the input
 	ResultCap  int `json:"resultCap"`  // tokens of one tool output shown in full
 	ExcerptCap int `json:"excerptCap"` // tokens of one tool output shown as an excerpt
 	CallCap    int `json:"callCap"`    // tokens of one tool call's arguments shown in full
-	DigestCap  int `json:"digestCap"`  // tokens of the digest of folded turns
+	// CallBriefCap is the tokens of one tool call's arguments in brief: the
+	// lines that name something.
+	CallBriefCap int `json:"callBriefCap"`
+	// NamesCap bounds the tokens of the roster.
+	NamesCap int `json:"namesCap"`
+	// The same for packs that fill their budget, in which more is in view.
+	FillNamesPercent int `json:"fillNamesPercent"`
+	FillNamesCap     int `json:"fillNamesCap"`
+	DigestCap        int `json:"digestCap"` // tokens of the digest of folded turns
 }
 
 // DefaultPolicy returns the policy that is in force when nothing is set.
@@ -72,8 +81,8 @@ func DefaultPolicy() Policy {
 	return Policy{
 		ActiveMemory: 5, WindowStep: 5, Summaries: 5, Retrieved: 3,
 		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
-		LowWaterPercent: 30, FullPercent: 50, ExcerptPercent: 60, BriefPercent: 80, SaidPercent: 80, SaidBriefPercent: 95,
-		ResultCap: 1000, ExcerptCap: 300, CallCap: 600, DigestCap: 240, NamesPercent: 25, CutNamesPercent: 25,
+		LowWaterPercent: 30, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
+		FreshCap: 0, ResultCap: 800, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 2400, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 60, CutNamesPercent: 40,
 	}
 }
 
@@ -136,8 +145,9 @@ func (p Policy) Check() error {
 		{"lowWaterPercent", p.LowWaterPercent, 1, 100}, {"fullPercent", p.FullPercent, 0, 100},
 		{"excerptPercent", p.ExcerptPercent, 0, 100}, {"briefPercent", p.BriefPercent, 0, 100},
 		{"saidPercent", p.SaidPercent, 0, 100}, {"saidBriefPercent", p.SaidBriefPercent, 0, 100},
-		{"namesPercent", p.NamesPercent, 0, 90}, {"cutNamesPercent", p.CutNamesPercent, 0, 90}, {"resultCap", p.ResultCap, 50, 1 << 20},
-		{"excerptCap", p.ExcerptCap, 20, 1 << 20}, {"callCap", p.CallCap, 20, 1 << 20}, {"digestCap", p.DigestCap, 0, 4000},
+		{"namesPercent", p.NamesPercent, 0, 90}, {"cutNamesPercent", p.CutNamesPercent, 0, 90}, {"freshCap", p.FreshCap, 0, 1 << 20}, {"resultCap", p.ResultCap, 50, 1 << 20},
+		{"excerptCap", p.ExcerptCap, 20, 1 << 20}, {"callCap", p.CallCap, 20, 1 << 20}, {"callBriefCap", p.CallBriefCap, 10, 1 << 20}, {"fillNamesPercent", p.FillNamesPercent, 0, 90}, {"fillNamesCap", p.FillNamesCap, 0, 1 << 20},
+		{"namesCap", p.NamesCap, 0, 1 << 20}, {"digestCap", p.DigestCap, 0, 4000},
 	} {
 		if c.value < c.least || c.value > c.most {
 			return fmt.Errorf("policy: %s is %d, must be from %d to %d", c.name, c.value, c.least, c.most)

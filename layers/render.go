@@ -60,7 +60,9 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 				continue
 			}
 			form := piece.Forms[forms[k]]
-			if forms[k] > 0 {
+			if last && k < len(b.plan.fresh) && b.plan.fresh[k] {
+				form = piece.Fresh
+			} else if forms[k] > 0 {
 				b.drop(piece.ID, full.Detail, form.Detail, DropBudget, full.Tokens-form.Tokens)
 			}
 			name, layer := sectionOf(*piece, k >= inputFrom)

@@ -43,6 +43,10 @@ type Piece struct {
 	// Names that are used in the piece's full text, for the roster that a fold
 	// makes of what it takes out.
 	Names Names
+	// Fresh, if it has text, is more than the first of Forms: it is shown while
+	// the piece belongs to the input, as far as there is room, and never after
+	// that. It stands at the end, so it moves no prefix.
+	Fresh Form
 }
 
 // Names are the names in a text, each once, in the order of their first
@@ -74,6 +78,7 @@ type plan struct {
 	summary []bool  // by conversation: whether Summary stands for gone pieces
 	digest  bool    // whether there is room for a digest of the last conversation
 	names   int     // room for the roster of names; 0 if there is none
+	fresh   []bool  // by piece of the last conversation: whether Fresh is shown
 	tokens  int     // with the digest and the roster at their caps
 	foldAt  [2]int  // conversation and piece at which the last fold was made
 	foldSeq int64   // sequence of the piece at which the last fold was made
@@ -151,6 +156,28 @@ func planStream(stream []StreamConversation, start, high int, fill bool, p Polic
 	return pl
 }
 
+// freshen shows the input's pieces in their fresh form as long as all takes at
+// most high tokens, the newest first.
+func (pl *plan) freshen(stream []StreamConversation, high int) {
+	last := len(stream) - 1
+	if last < 0 || stream[last].Done {
+		return
+	}
+	pieces := stream[last].Pieces
+	pl.fresh = make([]bool, len(pieces))
+	_, input := mustStay(pieces)
+	for k := len(pieces) - 1; k >= input; k-- {
+		form := pl.forms[last][k]
+		if form == gone || pieces[k].Fresh.Text == "" {
+			continue
+		}
+		if more := pieces[k].Fresh.Tokens - pieces[k].Forms[form].Tokens; more > 0 && pl.tokens+more <= high {
+			pl.fresh[k] = true
+			pl.tokens += more
+		}
+	}
+}
+
 // fill lays the whole stream out in room tokens.
 func (f *folder) fill(room int) {
 	last := len(f.stream) - 1
@@ -172,6 +199,7 @@ func (f *folder) fill(room int) {
 	if f.plan.tokens <= room || end < 0 {
 		return
 	}
+	f.filling = true
 	f.fold(last, end, room-f.stream[last].Close.Tokens)
 	f.plan.tokens += f.stream[last].Close.Tokens
 	f.plan.reason = EpochFill
@@ -182,6 +210,8 @@ type folder struct {
 	stream []StreamConversation
 	plan   *plan
 	policy Policy
+	// filling tells that there is no pack before to be kept.
+	filling bool
 }
 
 // fold chooses a form for every piece up to piece i of conversation c, so that
@@ -214,7 +244,11 @@ func (f *folder) fold(c, i, room int) {
 	}
 	pl.digest = digest > 0
 	pl.names, pl.foldAt = 0, [2]int{c, i}
-	if names := room * p.NamesPercent / 100; names > 0 && used+names <= room {
+	names := min(room*p.NamesPercent/100, p.NamesCap)
+	if f.filling {
+		names = min(room*p.FillNamesPercent/100, p.FillNamesCap)
+	}
+	if names > 0 && used+names <= room {
 		pl.names = names
 		used += names
 	}

@@ -15,7 +15,6 @@ import (
 const (
 	briefText  = 80 // an assistant's text in brief
 	briefQuery = 160
-	briefCall  = 40 // one call's arguments in brief
 	lineTokens = 28 // any piece in one line
 	briefFacts = 60 // files, errors and places of a tool output in brief
 )
@@ -52,8 +51,7 @@ func (s *shaper) pieces(conversation string, turn *layers.Turn, seq int64) []lay
 		if len(turn.Results) > 1 {
 			resultID = outputID(conversation, turn.Number, i)
 		}
-		forms, names := s.resultForms(resultID, &turn.Results[i])
-		out = append(out, layers.Piece{ID: resultID, Seq: seq, Forms: forms, Names: names})
+		out = append(out, s.result(resultID, &turn.Results[i], seq))
 	}
 	return out
 }
@@ -83,7 +81,7 @@ func (s *shaper) assistantForms(id string, turn *layers.Turn) []layers.Form {
 		newLine(&full)
 		newLine(&brief)
 		full.WriteString("call " + call.Name + " " + s.cut(call.Input, s.policy.CallCap))
-		brief.WriteString("call " + call.Name + " " + oneLine(tokens.Prefix(s.counter, call.Input, briefCall)))
+		brief.WriteString("call " + call.Name + " " + oneLine(tokens.Prefix(s.counter, digest.Gist(call.Input), s.policy.CallBriefCap)))
 	}
 	// The lines of the results say what the calls were about.
 	line := turn.Text
@@ -125,7 +123,9 @@ func saidBy(turn *layers.Turn) string {
 	return b.String()
 }
 
-func (s *shaper) resultForms(id string, result *layers.ToolResult) ([]layers.Form, layers.Names) {
+// result is the piece of a tool's output.
+func (s *shaper) result(id string, result *layers.ToolResult, seq int64) layers.Piece {
+	piece := layers.Piece{ID: id, Seq: seq}
 	head := "### " + id + " tool " + oneLine(result.Tool)
 	if result.IsError {
 		head += " failed"
@@ -135,15 +135,20 @@ func (s *shaper) resultForms(id string, result *layers.ToolResult) ([]layers.For
 	content, ok := s.read(result.Blob)
 	if !ok {
 		brief = block(head+" (blob_missing)", result.Compressed.Summary)
-		return s.forms(layers.Form{Detail: layers.FormBrief, Text: brief}, layers.Form{Detail: layers.FormLine, Text: line}), layers.Names{}
+		piece.Forms = s.forms(layers.Form{Detail: layers.FormBrief, Text: brief}, layers.Form{Detail: layers.FormLine, Text: line})
+		return piece
 	}
-	forms := s.forms(
+	piece.Names = digest.NamesOf(content)
+	piece.Forms = s.forms(
 		layers.Form{Detail: layers.FormFull, Text: block(head, s.cut(content, s.policy.ResultCap))},
 		layers.Form{Detail: layers.FormExcerpt, Text: block(head, s.cut(content, s.policy.ExcerptCap))},
 		layers.Form{Detail: layers.FormBrief, Text: brief},
 		layers.Form{Detail: layers.FormLine, Text: line},
 	)
-	return forms, digest.NamesOf(content)
+	if fresh := block(head, s.cut(content, s.policy.FreshCap)); len(fresh) > len(piece.Forms[0].Text) {
+		piece.Fresh = layers.Form{Detail: layers.FormFull, Text: fresh, Tokens: s.counter.Count(fresh)}
+	}
+	return piece
 }
 
 // facts are the places a compressed result points at, within briefFacts tokens.

@@ -123,7 +123,10 @@ func (p *packer) Names(stream []layers.StreamConversation, c, i int, shown []str
 	if form, ok := p.ws.heads.roster(key); ok {
 		return form, nil
 	}
-	var uses []layers.Names
+	uses, err := p.usesBefore(stream[0].Pieces[0].Seq)
+	if err != nil {
+		return layers.Form{}, err
+	}
 	for k := range c + 1 {
 		for j, piece := range stream[k].Pieces {
 			if k == c && j > i {
@@ -148,6 +151,34 @@ func (p *packer) Names(stream []layers.StreamConversation, c, i int, shown []str
 	}
 	p.ws.heads.putRoster(key, form)
 	return form, nil
+}
+
+// rosterReach is how many conversations before the stream a roster looks at.
+const rosterReach = 20
+
+// usesBefore returns the names that were used in the session's conversations
+// before the stream, which begins at a sequence.
+func (p *packer) usesBefore(seq int64) ([]layers.Names, error) {
+	v, err := p.at(seq - 1)
+	if err != nil {
+		return nil, err
+	}
+	list := listOfSession(p.session)
+	entries, err := v.List(list, max(0, p.stream.base-rosterReach), p.stream.base)
+	if err != nil {
+		return nil, err
+	}
+	var uses []layers.Names
+	for _, entry := range entries {
+		pieces, err := p.ws.pieces(v, entry.ID, p.counter)
+		if err != nil {
+			return nil, err
+		}
+		for _, piece := range pieces {
+			uses = append(uses, piece.Names)
+		}
+	}
+	return uses, nil
 }
 
 // Headers implements layers.Source.

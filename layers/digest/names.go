@@ -154,12 +154,15 @@ func Roster(uses []layers.Names, shown func(name string) bool, room int, c layer
 		weight = weight << 24 * rosterHalf / int64(len(uses)-i-1+rosterHalf)
 		for k, list := range [][]string{use.Paths, use.Identifiers} {
 			for _, name := range list {
-				if n := scored[name]; n != nil {
-					n.score += weight
-				} else if !shown(name) {
-					n = &rosterName{name: name, score: weight, path: k == 0}
+				n := scored[name]
+				if n == nil {
+					if shown(name) {
+						continue
+					}
+					n = &rosterName{name: name, path: k == 0}
 					scored[name], ranked = n, append(ranked, n)
 				}
+				n.score += weight
 			}
 		}
 	}
@@ -193,6 +196,42 @@ func Roster(uses []layers.Names, shown func(name string) bool, room int, c layer
 		return ""
 	}
 	return head + text.String()
+}
+
+// Gist shortens the arguments of a tool call, JSON text, to the lines that name
+// something that no line before them does. What is left is no valid JSON any
+// more; "…" stands for what is left out.
+func Gist(input string) string {
+	const lineFeed = `\n`
+	lines := strings.Split(input, lineFeed)
+	if len(lines) < 4 {
+		return input
+	}
+	seen := map[string]bool{}
+	var out strings.Builder
+	skipped := false
+	for i, line := range lines {
+		names := NamesOf(line)
+		novel := i == 0 || i == len(lines)-1
+		for _, name := range append(names.Paths, names.Identifiers...) {
+			if !seen[name] {
+				seen[name], novel = true, true
+			}
+		}
+		if !novel {
+			skipped = true
+			continue
+		}
+		if i > 0 {
+			out.WriteString(lineFeed)
+		}
+		if skipped {
+			out.WriteString("…" + lineFeed)
+			skipped = false
+		}
+		out.WriteString(line)
+	}
+	return out.String()
 }
 
 // NamesWithin lists the names in a text that are in no other text, in at most
