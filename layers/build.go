@@ -20,9 +20,18 @@ type Source interface {
 	// Digest tells what the pieces of a conversation before the piece with
 	// the given index came to, in at most room tokens.
 	Digest(conversation StreamConversation, before, room int) (Form, error)
-	// Names lists names that were used in the stream up to piece i of
-	// conversation c and are in none of the texts shown, in at most room tokens.
-	Names(stream []StreamConversation, c, i int, shown []string, room int) (Form, error)
+	// Names lists names that were used and are out of view.
+	Names(NamesRequest) (Form, error)
+}
+
+// NamesRequest asks for a roster of names that were used in a stream up to a
+// piece of a conversation and are in none of the texts shown.
+type NamesRequest struct {
+	Stream              []StreamConversation
+	Conversation, Piece int // indices
+	Shown               []string
+	Room                int // tokens at most
+	PathPercent         int // what a path counts in the ranking, any other name being 100
 }
 
 // Input is everything that a pack is a function of.
@@ -366,7 +375,13 @@ func (b *builder) names() (Section, error) {
 			shown = append(shown, b.in.Stream[k].Summary.Text)
 		}
 	}
-	form, err := b.in.Source.Names(b.in.Stream, c, i, shown, b.plan.names)
+	request := NamesRequest{
+		Stream: b.in.Stream, Conversation: c, Piece: i, Shown: shown, Room: b.plan.names, PathPercent: b.in.Policy.NamesPathPercent,
+	}
+	if b.in.Fill {
+		request.PathPercent = 100
+	}
+	form, err := b.in.Source.Names(request)
 	if err != nil {
 		return Section{}, err
 	}

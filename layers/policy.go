@@ -70,6 +70,9 @@ type Policy struct {
 	// The same for packs that fill their budget, in which more is in view.
 	FillNamesPercent int `json:"fillNamesPercent"`
 	FillNamesCap     int `json:"fillNamesCap"`
+	// NamesPathPercent is how much a path counts in the roster's ranking, any
+	// other name being 100. Where a pack fills its budget, it is 100, too.
+	NamesPathPercent int `json:"namesPathPercent"`
 	DigestCap        int `json:"digestCap"` // tokens of the digest of folded turns
 }
 
@@ -81,8 +84,8 @@ func DefaultPolicy() Policy {
 	return Policy{
 		ActiveMemory: 5, WindowStep: 5, Summaries: 5, Retrieved: 3,
 		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
-		LowWaterPercent: 30, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
-		FreshCap: 0, ResultCap: 800, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 2400, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 60, CutNamesPercent: 40,
+		LowWaterPercent: 33, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
+		FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
 	}
 }
 
@@ -147,6 +150,7 @@ func (p Policy) Check() error {
 		{"saidPercent", p.SaidPercent, 0, 100}, {"saidBriefPercent", p.SaidBriefPercent, 0, 100},
 		{"namesPercent", p.NamesPercent, 0, 90}, {"cutNamesPercent", p.CutNamesPercent, 0, 90}, {"freshCap", p.FreshCap, 0, 1 << 20}, {"resultCap", p.ResultCap, 50, 1 << 20},
 		{"excerptCap", p.ExcerptCap, 20, 1 << 20}, {"callCap", p.CallCap, 20, 1 << 20}, {"callBriefCap", p.CallBriefCap, 10, 1 << 20}, {"fillNamesPercent", p.FillNamesPercent, 0, 90}, {"fillNamesCap", p.FillNamesCap, 0, 1 << 20},
+		{"namesPathPercent", p.NamesPathPercent, 0, 1000},
 		{"namesCap", p.NamesCap, 0, 1 << 20}, {"digestCap", p.DigestCap, 0, 4000},
 	} {
 		if c.value < c.least || c.value > c.most {

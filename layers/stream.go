@@ -248,7 +248,7 @@ func (f *folder) fold(c, i, room int) {
 	if f.filling {
 		names = min(room*p.FillNamesPercent/100, p.FillNamesCap)
 	}
-	if names > 0 && used+names <= room {
+	if names = min(names, room-used); names >= smallestRoster {
 		pl.names = names
 		used += names
 	}
@@ -322,6 +322,9 @@ func (f *folder) fold(c, i, room int) {
 	}
 	pl.tokens = used
 }
+
+// smallestRoster is the room below which a roster is not worth its heading.
+const smallestRoster = 40
 
 // shortened tells that a piece up to piece i of conversation c is not shown in
 // full.

@@ -113,12 +113,13 @@ func (p *packer) Digest(conversation layers.StreamConversation, before, room int
 }
 
 // Names implements layers.Source.
-func (p *packer) Names(stream []layers.StreamConversation, c, i int, shown []string, room int) (layers.Form, error) {
+func (p *packer) Names(r layers.NamesRequest) (layers.Form, error) {
+	stream, c, i := r.Stream, r.Conversation, r.Piece
 	hash := sha256.New()
-	for _, text := range shown {
+	for _, text := range r.Shown {
 		_, _ = io.WriteString(hash, text)
 	}
-	key := rosterKey{session: p.session, piece: stream[c].Pieces[i].ID, room: room, counter: p.counter.Name()}
+	key := rosterKey{session: p.session, piece: stream[c].Pieces[i].ID, room: r.Room, paths: r.PathPercent, counter: p.counter.Name()}
 	hash.Sum(key.shown[:0])
 	if form, ok := p.ws.heads.roster(key); ok {
 		return form, nil
@@ -136,7 +137,7 @@ func (p *packer) Names(stream []layers.StreamConversation, c, i int, shown []str
 		}
 	}
 	visible := map[string]bool{}
-	for _, text := range shown {
+	for _, text := range r.Shown {
 		names := digest.NamesOf(text)
 		for _, name := range names.Paths {
 			visible[name] = true
@@ -146,7 +147,7 @@ func (p *packer) Names(stream []layers.StreamConversation, c, i int, shown []str
 		}
 	}
 	form := layers.Form{}
-	if text := digest.Roster(uses, func(name string) bool { return visible[name] }, room, p.counter); text != "" {
+	if text := digest.Roster(uses, func(name string) bool { return visible[name] }, r.Room, r.PathPercent, p.counter); text != "" {
 		form = p.form(layers.FormRoster, text)
 	}
 	p.ws.heads.putRoster(key, form)
@@ -411,7 +412,7 @@ type digestKey struct {
 
 type rosterKey struct {
 	session, piece, counter string
-	room                    int
+	room, paths             int
 	shown                   [sha256.Size]byte
 }
 

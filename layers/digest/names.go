@@ -139,9 +139,10 @@ const (
 // Roster lists names that were used, those that are likely to be needed again
 // first, in at most room tokens: names that were used often, lately, and by the
 // user or the model rather than in what a tool printed. Uses come oldest first.
-// Names for which shown is true are left out. The result is empty when there is
+// Names for which shown is true are left out; a path counts pathPercent of what
+// any other name does. The result is empty when there is
 // nothing to list.
-func Roster(uses []layers.Names, shown func(name string) bool, room int, c layers.Counter) string {
+func Roster(uses []layers.Names, shown func(name string) bool, room, pathPercent int, c layers.Counter) string {
 	const head, paths, names = "### names used before\n", "paths:", "names:"
 	left := room - c.Count(head) - c.Count(paths+"\n") - c.Count(names+"\n")
 	scored := map[string]*rosterName{}
@@ -163,6 +164,9 @@ func Roster(uses []layers.Names, shown func(name string) bool, room int, c layer
 					scored[name], ranked = n, append(ranked, n)
 				}
 				n.score += weight
+				if n.path {
+					n.score += weight * int64(pathPercent-100) / 100
+				}
 			}
 		}
 	}
