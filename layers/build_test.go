@@ -61,6 +61,10 @@ func (b *book) Summaries(_ int64, room int) ([]layers.Item, error) {
 	return items, nil
 }
 
+func (b *book) Names(r layers.NamesRequest) (layers.Form, error) {
+	return form(layers.FormRoster, r.Room, fmt.Sprintf("nam%d.%d", r.Conversation, r.Piece)), nil
+}
+
 func (b *book) Digest(_ layers.StreamConversation, before, room int) (layers.Form, error) {
 	return form(layers.FormDigest, room, fmt.Sprintf("d%02d", before%100)), nil
 }
@@ -92,6 +96,7 @@ func drawInput(t *rapid.T) layers.Input {
 		Source: &book{headers: base + rapid.IntRange(0, 40).Draw(t, "others")},
 		Budget: layers.Budget{Total: rapid.IntRange(1, 40000).Draw(t, "total"), Reserved: rapid.IntRange(0, 500).Draw(t, "reserved")},
 	}
+	in.Fill = rapid.IntRange(0, 3).Draw(t, "fill") == 0
 	if rapid.Bool().Draw(t, "narrative") {
 		in.Layout = layers.LayoutNarrativeFirst
 	}
@@ -116,6 +121,8 @@ func drawInput(t *rapid.T) layers.Input {
 				p.User = true
 			case k%2 == 1:
 				p.Answer = true
+			default:
+				p.Fresh = form(layers.FormFull, rapid.IntRange(0, 2000).Draw(t, "fresh"), "fre")
 			}
 			conversation.Pieces = append(conversation.Pieces, p)
 		}

@@ -57,6 +57,8 @@ type Names struct {
 	// Active tells that the user or the model said them; what a tool printed is
 	// mere surroundings.
 	Active bool
+	// Tokens that all of them take, each with a space in front.
+	Tokens int
 }
 
 // StreamConversation is one conversation of the stream.
@@ -248,7 +250,7 @@ func (f *folder) fold(c, i, room int) {
 	if f.filling {
 		names = min(room*p.FillNamesPercent/100, p.FillNamesCap)
 	}
-	if names = min(names, room-used); names >= smallestRoster {
+	if names = min(names, room-used, f.namesUpTo(c, i)); names >= smallestRoster {
 		pl.names = names
 		used += names
 	}
@@ -321,6 +323,24 @@ func (f *folder) fold(c, i, room int) {
 		pl.names = 0
 	}
 	pl.tokens = used
+}
+
+// namesUpTo returns the most tokens that a roster of the names up to a piece can
+// take, so that no more is kept free for it.
+func (f *folder) namesUpTo(c, i int) int {
+	total := 0
+	for k := range c + 1 {
+		for j := range f.stream[k].Pieces {
+			if k == c && j > i {
+				break
+			}
+			total += f.stream[k].Pieces[j].Names.Tokens
+		}
+	}
+	if total > 0 {
+		total += smallestRoster // its headings
+	}
+	return total
 }
 
 // smallestRoster is the room below which a roster is not worth its heading.

@@ -34,17 +34,17 @@ func (s *shaper) pieces(conversation string, turn *layers.Turn, seq int64) []lay
 	id := turnID(conversation, turn.Number)
 	switch turn.Role {
 	case layers.RoleUser:
-		names := digest.NamesOf(turn.Text)
+		names := s.names(turn.Text)
 		names.Active = true
 		return []layers.Piece{{ID: id, Seq: seq, User: true, Forms: s.userForms(id, turn), Names: names}}
 	case layers.RoleAssistant:
-		names := digest.NamesOf(saidBy(turn))
+		names := s.names(saidBy(turn))
 		names.Active = true
 		return []layers.Piece{{ID: id, Seq: seq, Answer: true, Forms: s.assistantForms(id, turn), Names: names}}
 	}
 	out := make([]layers.Piece, 0, len(turn.Results)+1)
 	if turn.Text != "" {
-		out = append(out, layers.Piece{ID: id, Seq: seq, Forms: s.userForms(id, turn), Names: digest.NamesOf(turn.Text)})
+		out = append(out, layers.Piece{ID: id, Seq: seq, Forms: s.userForms(id, turn), Names: s.names(turn.Text)})
 	}
 	for i := range turn.Results {
 		resultID := id
@@ -112,6 +112,17 @@ func newLine(b *strings.Builder) {
 	}
 }
 
+// names returns the names in a text and what they take in a roster.
+func (s *shaper) names(text string) layers.Names {
+	names := digest.NamesOf(text)
+	for _, list := range [][]string{names.Paths, names.Identifiers} {
+		for _, name := range list {
+			names.Tokens += s.counter.Count(" " + name)
+		}
+	}
+	return names
+}
+
 // saidBy is all that an assistant's turn says, for its names.
 func saidBy(turn *layers.Turn) string {
 	var b strings.Builder
@@ -138,7 +149,7 @@ func (s *shaper) result(id string, result *layers.ToolResult, seq int64) layers.
 		piece.Forms = s.forms(layers.Form{Detail: layers.FormBrief, Text: brief}, layers.Form{Detail: layers.FormLine, Text: line})
 		return piece
 	}
-	piece.Names = digest.NamesOf(content)
+	piece.Names = s.names(content)
 	piece.Forms = s.forms(
 		layers.Form{Detail: layers.FormFull, Text: block(head, s.cut(content, s.policy.ResultCap))},
 		layers.Form{Detail: layers.FormExcerpt, Text: block(head, s.cut(content, s.policy.ExcerptCap))},

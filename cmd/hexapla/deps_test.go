@@ -36,9 +36,10 @@ var mayImport = map[string][]string{
 	"rpc":                 {"rpc/wire", "session", "layers", "retrieval", "storage"},
 	"rpc/wire":            {},
 	"rpc/wire/gen":        {"rpc/wire"},
-	"cmd/hexapla":         {"rpc", "rpc/wire", "layers", "layers/models", "layers/tokens", "internal/transcript", "internal/billing"},
+	"cmd/hexapla":         {"rpc", "rpc/wire", "layers", "layers/models", "layers/tokens", "internal/transcript", "internal/billing", "internal/needs"},
 	"internal/transcript": {"layers"},
 	"internal/billing":    {"layers", "layers/models"},
+	"internal/needs":      {"layers", "layers/digest"},
 	"internal/shareddata": {},
 }
 

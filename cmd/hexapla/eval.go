@@ -65,7 +65,7 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 	cmd.Flags().StringVar(&o.set, "set", "", "what to measure: "+setCompaction)
 	cmd.Flags().IntSliceVar(&o.budgets, "budgets", []int{3000, 8000, 20000}, "`tokens` that a pack may use, one measurement each")
 	cmd.Flags().StringVar(&o.model, "model", "", "`model` that counts tokens (default: the one of each transcript)")
-	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that are to differ, as `JSON`")
+	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that differ, as `JSON`")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object a budget, one a line, instead of the tables")
 	return cmd
 }

@@ -42,17 +42,23 @@ would have cost in four ways:
            fills 80 % of the model's context window
   pack     the pack, of which the part that is the same as before is cached
 
-The unit is one plain input token: writing to the cache counts 1.25, reading
-from it 0.1. The full history begins anew where the recorded client compacted
-it. The cache never expires here, and writing summaries is free; both favour
-the other ways. Where the transcript has the provider's usage, the table also
-shows what was really billed, and the system overhead (system prompt and tool
-schemas) is what the first call sent beyond the transcript; it counts the same
-on every side.
+The unit is one plain input token as the provider counts: writing to the cache
+counts 1.25, reading from it 0.1. What one counted token is in the provider's is
+learned from the usage of the calls, where the transcript has it. The full
+history begins anew where the recorded client compacted it. The cache never
+expires here, and writing summaries is free; both favour the other ways. Where
+the transcript has the provider's usage, the table also shows what was really
+billed, and the system overhead (system prompt and tool schemas) is what the
+first call sent beyond the transcript; it counts the same on every side.
+
+Last, of the file paths and identifiers in each recorded tool call that had
+occurred before, the table shows the share that the pack before it holds, and
+the share that a window of the packs' average size holds.
 
 What cannot be read is left out and told on standard error with file and line.
 Without --data-dir everything that the server stores is deleted at the end.`,
 		Example: `  hexapla replay session.jsonl
+  hexapla replay --policy '{"lowWaterPercent":40}' session.jsonl
   hexapla replay --budget 8000 --calls ~/.claude/projects/*/*.jsonl
   hexapla replay --json .specstory/history/*.md > replay.json`,
 		Args: arguments(cobra.MinimumNArgs(1)),
@@ -68,7 +74,7 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 	cmd.Flags().IntVar(&o.budget, "budget", 16000, "`tokens` that a pack may use")
 	cmd.Flags().StringVar(&o.model, "model", "", "`model` that counts tokens and sets prices (default: the one of each transcript)")
 	cmd.Flags().StringVar(&o.layout, "layout", string(layers.LayoutStablePrefix), "order of a pack's sections: stable-prefix or narrative-first")
-	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that are to differ, as `JSON`: '{\"lowWaterPercent\":40}'")
+	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that differ, as `JSON`")
 	cmd.Flags().IntVar(&o.overhead, "overhead", -1, "`tokens` of system prompt and tools on each call (default: by the first call's usage)")
 	cmd.Flags().Lookup("overhead").DefValue = "0" // -1 stands for what the text says
 	cmd.Flags().BoolVar(&o.allCalls, "calls", false, "show every call, not a sample")

@@ -33,6 +33,11 @@ func (c charges) add(d charges) charges {
 	return charges{c.full.Add(d.full), c.window.Add(d.window), c.summary.Add(d.summary), c.pack.Add(d.pack)}
 }
 
+// scale turns counted tokens into the provider's.
+func (c charges) scale(f float64) charges {
+	return charges{c.full.Scale(f), c.window.Scale(f), c.summary.Scale(f), c.pack.Scale(f)}
+}
+
 // money is charges in dollars.
 type money struct{ full, window, summary, pack float64 }
 
@@ -70,6 +75,7 @@ type fileResult struct {
 	prices   models.Model
 	known    bool // whether the model is in the price table
 	counter  string
+	factor   float64 // what a counted token is in the provider's tokens
 	estimate bool
 	budget   int
 	measured bool // the overhead was taken from the first call's usage
@@ -85,7 +91,7 @@ func (r *fileResult) finish() {
 		r.same += int64(c.same)
 		r.history = r.history.add(c.charges)
 		o := billing.Overhead(r.overhead, i == 0)
-		r.billed = r.billed.add(c.charges).add(charges{o, o, o, o})
+		r.billed = r.billed.add(charges{o, o, o, o})
 		if c.violation {
 			r.violations++
 		}
@@ -99,6 +105,8 @@ func (r *fileResult) finish() {
 		r.actual = r.actual.Add(*c.actual)
 		r.actualDollars += c.actual.Dollars(c.model.Prices)
 	}
+	r.history = r.history.scale(r.factor)
+	r.billed = r.billed.add(r.history)
 	r.dollars = r.billed.dollars(r.prices.Prices)
 }
 

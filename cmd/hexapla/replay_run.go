@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -92,25 +93,53 @@ func (r *replayer) read(name string) (*work, error) {
 	for _, m := range messages {
 		w.messages = append(w.messages, counted{m, w.counter.Count(plainText(m))})
 	}
-	w.overhead, w.measured = overhead(w.messages)
+	if f, ok := factor(w.messages); ok {
+		const places = 10_000
+		w.counter = tokens.Calibrated(w.counter, int(math.Round(f*places)), places)
+	}
+	w.overhead, w.measured = overhead(w.messages, w.counter)
 	if r.options.overhead >= 0 {
 		w.overhead, w.measured = r.options.overhead, false
 	}
 	return w, nil
 }
 
-// overhead returns what the first call sent beyond the transcript, if its
-// usage is known, in the provider's tokens. Where counts are estimates it is
-// billed as it is, although the provider counts more tokens than the encoding:
-// that makes it weigh more on every side, to the disadvantage of packs.
-func overhead(messages []counted) (n int, measured bool) {
+// factor returns how many of the provider's tokens one counted token is, by the
+// usage of the calls: what the prompt grew by from call to call, over what the
+// counted history grew by. False where no two calls have a usage.
+func factor(messages []counted) (f float64, measured bool) {
+	var prompts, histories float64
+	history, lastHistory, lastPrompt := 0, 0, 0
+	for _, m := range messages {
+		if m.Compaction {
+			history, lastPrompt = 0, 0
+		}
+		if m.Role == layers.RoleAssistant && m.Usage != nil {
+			prompt := m.Usage.Prompt()
+			if lastPrompt > 0 && prompt > lastPrompt && history > lastHistory {
+				prompts += float64(prompt - lastPrompt)
+				histories += float64(history - lastHistory)
+			}
+			lastPrompt, lastHistory = prompt, history
+		}
+		history += m.tokens
+	}
+	if histories == 0 {
+		return 0, false
+	}
+	return prompts / histories, true
+}
+
+// overhead returns what the first call sent beyond the transcript, in the
+// provider's tokens, if its usage is known.
+func overhead(messages []counted, c layers.Counter) (n int, measured bool) {
 	history := 0
 	for _, m := range messages {
 		if m.Role == layers.RoleAssistant {
 			if m.Usage == nil {
 				return 0, false
 			}
-			return max(0, m.Usage.Prompt()-history), true
+			return max(0, m.Usage.Prompt()-tokens.ToModel(c, history)), true
 		}
 		history += m.tokens
 	}
@@ -137,6 +166,12 @@ func plainText(m transcript.Message) string {
 	return b.String()
 }
 
+// factorOf is what a counted token is in the provider's tokens.
+func factorOf(c layers.Counter) float64 {
+	num, den := tokens.Factor(c)
+	return float64(num) / float64(den)
+}
+
 // run replays one transcript.
 func (r *replayer) run(ctx context.Context, w *work) (*fileResult, error) {
 	f, err := r.open(ctx, w)
@@ -151,7 +186,7 @@ func (r *replayer) run(ctx context.Context, w *work) (*fileResult, error) {
 	}}
 	s.result = &fileResult{
 		file: w.name, model: w.session.Model, prices: w.model, known: w.known,
-		counter: w.counter.Name(), estimate: w.counter.Estimate(), budget: r.options.budget,
+		counter: w.counter.Name(), factor: factorOf(w.counter), estimate: w.counter.Estimate(), budget: r.options.budget,
 	}
 	s.result.overhead, s.result.measured = w.overhead, w.measured
 	for i := range w.messages {

@@ -71,6 +71,9 @@ func writeFile(w io.Writer, r *fileResult, all bool) {
 	if !r.known {
 		priced = "an unknown model, taken as the table's default"
 	}
+	if r.estimate || r.factor != 1 {
+		fmt.Fprintf(w, "one counted token is %.2f of the provider's, by the usage of the calls or the table's default; bills are in the provider's\n", r.factor)
+	}
 	fmt.Fprintf(w, "prices of %s, US dollars per million: input %.2f, cache write %.2f, cache read %.2f\n", priced, p.Input, p.CacheWrite, p.CacheRead)
 }
 
@@ -97,6 +100,11 @@ func writeTotals(w io.Writer, t totals, overhead string) {
 	fmt.Fprintln(w, overhead)
 	if t.hasActual {
 		fmt.Fprintf(w, "what the provider really billed: %s (%s)\n", equivalents(t.actual.Equivalents()), dollars(t.actualDollars))
+	}
+	if n := t.needs; n.paths.all+n.identifiers.all > 0 {
+		fmt.Fprintf(w, "in view when the next tool call needed them: %s of paths, %s of identifiers (a window of the packs' average size: %s, %s)\n",
+			percent(ratio(float64(n.paths.pack), float64(n.paths.all))), percent(ratio(float64(n.identifiers.pack), float64(n.identifiers.all))),
+			percent(ratio(float64(n.paths.window), float64(n.paths.all))), percent(ratio(float64(n.identifiers.window), float64(n.identifiers.all))))
 	}
 	within := "no pack over its budget"
 	if t.violations > 0 {

@@ -17,7 +17,7 @@ func madeUp(file string, n int) *fileResult {
 	prices, known := models.Builtin().Lookup("claude-opus-4-5-20251101")
 	r := &fileResult{
 		file: file, model: "claude-opus-4-5-20251101", prices: prices, known: known,
-		counter: "estimate:o200k_base", estimate: true, budget: 16_000, measured: true,
+		counter: "estimate:o200k_base", estimate: true, factor: 1, budget: 16_000, measured: true,
 	}
 	r.overhead = 20_000
 	full, window, summary := &billing.Full{}, billing.NewWindow(16_000), billing.NewCompacting(200_000, 20_000)

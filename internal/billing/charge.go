@@ -14,7 +14,11 @@
 // is free. Output is left out too: it is the same on every side.
 package billing
 
-import "hexapla/layers/models"
+import (
+	"math"
+
+	"hexapla/layers/models"
+)
 
 // Weights of input tokens relative to plain ones, by Anthropic's price list
 // (platform.claude.com, "Pricing", prompt caching): a write that lives five
@@ -37,6 +41,13 @@ type Charge struct {
 // Add returns the sum of two charges.
 func (c Charge) Add(d Charge) Charge {
 	return Charge{c.Plain + d.Plain, c.Write + d.Write, c.WriteHour + d.WriteHour, c.Read + d.Read}
+}
+
+// Scale multiplies the tokens, as when those of one tokenizer are to be told in
+// those of another.
+func (c Charge) Scale(f float64) Charge {
+	scale := func(n int64) int64 { return int64(math.Round(float64(n) * f)) }
+	return Charge{scale(c.Plain), scale(c.Write), scale(c.WriteHour), scale(c.Read)}
 }
 
 // Tokens returns all input tokens.

@@ -414,6 +414,12 @@ export interface PackBuildParams {
   task?: string;
   /** Build as of this sequence number; the newest when absent. */
   asOf?: integer;
+  /**
+   * True when no pack before is in a provider's cache, as at the first call after a client's
+   * compaction or for another model: the pack is laid out afresh and fills its budget, instead
+   * of keeping the bytes of the pack before in front and leaving room for what comes.
+   */
+  fill?: boolean;
 }
 
 /**

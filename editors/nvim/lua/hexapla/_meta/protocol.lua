@@ -270,6 +270,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field system? hexapla.SystemPrompt # The system branch.
 ---@field task? string # Id of the task; part of the pack's seed. The session when absent.
 ---@field asOf? integer # Build as of this sequence number; the newest when absent.
+---@field fill? boolean # True when no pack before is in a provider's cache, as at the first call after a client's compaction or for another model: the pack is laid out afresh and fills its budget, instead of keeping the bytes of the pack before in front and leaving room for what comes.
 
 ---PackBuildResult is a pack. Pack is in canonical JSON (RFC 8785); checksum is the SHA-256 of
 ---exactly those bytes.
