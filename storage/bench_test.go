@@ -175,3 +175,50 @@ func BenchmarkScan(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkGuard is what Open does to a store's file before bbolt reads it, and
+// all of Open, with records of 200 bytes.
+func BenchmarkGuard(b *testing.B) {
+	for _, records := range []int{benchRecords, 100 * benchRecords} {
+		var dir string
+		fill := func(b *testing.B) {
+			if dir != "" {
+				return
+			}
+			dir = filepath.Join(b.TempDir(), "store")
+			s := openAt(b, dir)
+			body := bodies()
+			for i := 0; i < records; {
+				var drafts []storage.Draft
+				for range 1000 {
+					drafts = append(drafts, benchDraft(i, body()[:200]))
+					i++
+				}
+				write(b, s, drafts...)
+			}
+			closeStore(b, s)
+		}
+		b.Run(fmt.Sprint(records), func(b *testing.B) {
+			fill(b)
+			b.Run("guard", func(b *testing.B) {
+				info, err := os.Stat(dataFile(dir))
+				if err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					if err := storage.Guard(dataFile(dir)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				megabytes := float64(info.Size()) / 1e6
+				b.ReportMetric(megabytes, "MB")
+				b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N)/megabytes*100, "ms/100MB")
+			})
+			b.Run("open", func(b *testing.B) {
+				for b.Loop() {
+					closeStore(b, openAt(b, dir))
+				}
+			})
+		})
+	}
+}

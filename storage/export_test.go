@@ -1,6 +1,10 @@
 package storage
 
-import bolt "go.etcd.io/bbolt"
+import (
+	"os"
+
+	bolt "go.etcd.io/bbolt"
+)
 
 // WithCommit has a store commit through a function, which tests use to make
 // commits fail.
@@ -18,6 +22,20 @@ func SetSchema(path string, format, minReader, minWriter uint32) error {
 		key := []byte(metaSchema)
 		return sealed(bucketMeta, key, append(schema{format, minReader, minWriter}.encode(), "more"...))
 	})
+}
+
+// Guard looks at a file as Open does before bbolt reads it.
+func Guard(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return guardFile(f, info.Size())
 }
 
 // FlipRecord changes one byte of a record in a closed store's file.

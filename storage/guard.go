@@ -35,9 +35,13 @@ type boltMeta struct {
 }
 
 // guardFile looks at a bbolt file before it is mapped into memory. bbolt trusts
-// the file: a cut one would end the process with a fault that cannot be
-// recovered, an empty one would be made a new store. It returns ErrCorrupt for
-// a file that must not be opened.
+// the file: a cut one, or one whose pages lead in a circle, would end the
+// process in a way that cannot be recovered; an empty one would be made a new
+// store. It returns ErrCorrupt for a file that must not be opened. What it costs
+// follows the number of branch pages, about one in a hundred, and of free pages.
+//
+// It says nothing of damage that comes later: the file stays mapped, and what
+// changes in it while it is open is seen by bbolt alone.
 func guardFile(f io.ReaderAt, size int64) error {
 	if size == 0 {
 		return corrupt("store.db is empty")
@@ -51,14 +55,8 @@ func guardFile(f io.ReaderAt, size int64) error {
 		return corrupt("store.db has %d pages, must have %d", pages, meta.high)
 	case meta.high < 4 || meta.root < 2 || meta.root >= meta.high:
 		return corrupt("the root of store.db lies outside")
-	case !guardPage(f, meta, meta.root, boltBranchPage|boltLeafPage):
-		return corrupt("the root of store.db is damaged")
-	case meta.freelist == boltNoFreelist:
-		return nil
-	case meta.freelist < 2 || meta.freelist >= meta.high || !guardPage(f, meta, meta.freelist, boltFreelistPage):
-		return corrupt("the free list of store.db is damaged")
 	}
-	return nil
+	return guardTrees(f, meta)
 }
 
 // readMetas returns the meta page that bbolt would use: of the valid ones that
@@ -99,16 +97,4 @@ func readMeta(f io.ReaderAt, at int64) (boltMeta, bool) {
 		pageSize: int64(size), root: order.Uint64(m[16:]), freelist: order.Uint64(m[32:]),
 		high: order.Uint64(m[40:]), transaction: order.Uint64(m[48:]),
 	}, true
-}
-
-// guardPage checks the header of a page.
-func guardPage(f io.ReaderAt, meta boltMeta, id uint64, flags uint16) bool {
-	var header [boltPageHeader]byte
-	if _, err := f.ReadAt(header[:], int64(id)*meta.pageSize); err != nil {
-		return false
-	}
-	order := binary.NativeEndian
-	has := order.Uint16(header[8:])
-	beyond := uint64(order.Uint32(header[12:]))
-	return order.Uint64(header[:]) == id && has&flags != 0 && bits.OnesCount16(has) == 1 && id+beyond < meta.high
 }

@@ -21,6 +21,8 @@ type replayOptions struct {
 	policy   string // JSON; empty for the default
 	overhead int    // -1: from the first call's usage
 	json     bool
+	sweep    bool
+	chart    string // file; empty for none
 	allCalls bool
 }
 
@@ -67,6 +69,9 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 				return usageError{err}
 			}
 			return withReplayer(cmd, p, "replay", o, func(ctx context.Context, r *replayer) error {
+				if o.sweep {
+					return runSweep(ctx, p, r, files)
+				}
 				return runReplay(ctx, p, r, files)
 			})
 		},
@@ -78,6 +83,8 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 	cmd.Flags().IntVar(&o.overhead, "overhead", -1, "`tokens` of system prompt and tools on each call (default: by the first call's usage)")
 	cmd.Flags().Lookup("overhead").DefValue = "0" // -1 stands for what the text says
 	cmd.Flags().BoolVar(&o.allCalls, "calls", false, "show every call, not a sample")
+	cmd.Flags().BoolVar(&o.sweep, "sweep", false, "replay with several settings and compare what they cost and hold")
+	cmd.Flags().StringVar(&o.chart, "chart", "", "with --sweep, draw the comparison into an SVG `file`")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object instead of the table")
 	return cmd
 }
@@ -88,6 +95,8 @@ func (o replayOptions) check() error {
 		return fmt.Errorf("--budget %d: must be positive", o.budget)
 	case checkPolicy(o.policy) != nil:
 		return checkPolicy(o.policy)
+	case o.chart != "" && !o.sweep:
+		return errors.New("--chart: only --sweep has something to draw")
 	case o.overhead < -1:
 		return fmt.Errorf("--overhead %d: must not be negative", o.overhead)
 	case o.layout != string(layers.LayoutStablePrefix) && o.layout != string(layers.LayoutNarrativeFirst):
@@ -147,7 +156,7 @@ func runReplay(ctx context.Context, p program, r *replayer, files []string) (err
 		if err != nil {
 			r.progress.clear()
 			fmt.Fprintf(p.errs, "hexapla: %v\n", err)
-			failed = true
+			failed = failed || !errors.Is(err, errNoCalls)
 			continue
 		}
 		if err := r.start(ctx); err != nil {
@@ -179,7 +188,7 @@ func runReplay(ctx context.Context, p program, r *replayer, files []string) (err
 	if total.violations > 0 {
 		return fmt.Errorf("replay: %d packs are over their budget; this is a fault of the server", total.violations)
 	}
-	if failed {
+	if failed || len(results) == 0 {
 		return exitError{exitFailure}
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -24,6 +25,7 @@ type replayer struct {
 	errs     io.Writer
 	progress *progress
 	position string // which file this is, for the progress line
+	sweep    string // which setting of a sweep this is, for the progress line
 	registry *tokens.Registry
 	models   models.Table
 	server   *server        // nil until it is needed
@@ -57,6 +59,9 @@ type counted struct {
 	tokens int
 }
 
+// errNoCalls says that a transcript is sound but of no use here.
+var errNoCalls = errors.New("no model call is recorded in it; there is nothing to replay")
+
 // read reads a transcript and tells what was left out.
 func (r *replayer) read(name string) (*work, error) {
 	f, err := openTranscript(name)
@@ -80,7 +85,7 @@ func (r *replayer) read(name string) (*work, error) {
 		fmt.Fprintf(r.errs, "%s: no part of the conversation and left out: %s\n", name, left)
 	}
 	if report.Calls == 0 {
-		return nil, fmt.Errorf("%s: no model call is recorded in it; there is nothing to replay", name)
+		return nil, fmt.Errorf("%s: %w", name, errNoCalls)
 	}
 	w := &work{name: name, session: session, calls: report.Calls}
 	model := r.options.model
