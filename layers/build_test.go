@@ -122,7 +122,7 @@ func drawInput(t *rapid.T) layers.Input {
 			case k%2 == 1:
 				p.Answer = true
 			default:
-				p.Fresh = form(layers.FormFull, rapid.IntRange(0, 2000).Draw(t, "fresh"), "fre")
+				p.Fresh = []layers.Form{form(layers.FormFull, rapid.IntRange(900, 4000).Draw(t, "fresh"), "fre")}
 			}
 			conversation.Pieces = append(conversation.Pieces, p)
 		}

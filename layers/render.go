@@ -60,8 +60,8 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 				continue
 			}
 			form := piece.Forms[forms[k]]
-			if last && k < len(b.plan.fresh) && b.plan.fresh[k] {
-				form = piece.Fresh
+			if last && k < len(b.plan.fresh) && b.plan.fresh[k].Text != "" {
+				form = b.plan.fresh[k]
 			} else if forms[k] > 0 {
 				b.drop(piece.ID, full.Detail, form.Detail, DropBudget, full.Tokens-form.Tokens)
 			}

@@ -43,10 +43,10 @@ type Piece struct {
 	// Names that are used in the piece's full text, for the roster that a fold
 	// makes of what it takes out.
 	Names Names
-	// Fresh, if it has text, is more than the first of Forms: it is shown while
-	// the piece belongs to the input, as far as there is room, and never after
-	// that. It stands at the end, so it moves no prefix.
-	Fresh Form
+	// Fresh are forms with more than the first of Forms, from most to least: the
+	// first that there is room for is shown while the piece belongs to the input,
+	// and never after that. It stands at the end, so it moves no prefix.
+	Fresh []Form
 }
 
 // Names are the names in a text, each once, in the order of their first
@@ -80,7 +80,7 @@ type plan struct {
 	summary []bool  // by conversation: whether Summary stands for gone pieces
 	digest  bool    // whether there is room for a digest of the last conversation
 	names   int     // room for the roster of names; 0 if there is none
-	fresh   []bool  // by piece of the last conversation: whether Fresh is shown
+	fresh   []Form  // by piece of the last conversation: the fresh form that is shown
 	tokens  int     // with the digest and the roster at their caps
 	foldAt  [2]int  // conversation and piece at which the last fold was made
 	foldSeq int64   // sequence of the piece at which the last fold was made
@@ -166,16 +166,19 @@ func (pl *plan) freshen(stream []StreamConversation, high int) {
 		return
 	}
 	pieces := stream[last].Pieces
-	pl.fresh = make([]bool, len(pieces))
+	pl.fresh = make([]Form, len(pieces))
 	_, input := mustStay(pieces)
 	for k := len(pieces) - 1; k >= input; k-- {
 		form := pl.forms[last][k]
-		if form == gone || pieces[k].Fresh.Text == "" {
+		if form == gone {
 			continue
 		}
-		if more := pieces[k].Fresh.Tokens - pieces[k].Forms[form].Tokens; more > 0 && pl.tokens+more <= high {
-			pl.fresh[k] = true
-			pl.tokens += more
+		for _, fresh := range pieces[k].Fresh {
+			if more := fresh.Tokens - pieces[k].Forms[form].Tokens; more > 0 && pl.tokens+more <= high {
+				pl.fresh[k] = fresh
+				pl.tokens += more
+				break
+			}
 		}
 	}
 }

@@ -157,7 +157,7 @@ func (s *shaper) result(id string, result *layers.ToolResult, seq int64) layers.
 		layers.Form{Detail: layers.FormLine, Text: line},
 	)
 	if fresh := block(head, s.cut(content, s.policy.FreshCap)); len(fresh) > len(piece.Forms[0].Text) {
-		piece.Fresh = layers.Form{Detail: layers.FormFull, Text: fresh, Tokens: s.counter.Count(fresh)}
+		piece.Fresh = s.forms(layers.Form{Detail: layers.FormFull, Text: fresh})
 	}
 	return piece
 }

@@ -351,3 +351,36 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("one less works: %v", err)
 	}
 }
+
+// TestInputIsShownWhole: a tool's output that is handed over as the input is in
+// the pack as a whole if it fits, and as much of it as fits if not; once it is
+// recorded, it stands there in its cap.
+func TestInputIsShownWhole(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, t.TempDir())
+	if _, err := s.Record(t.Context(), session.RecordRequest{Turns: []layers.Turn{{Role: layers.RoleUser, Text: "What does the log say?"}}}); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&log, "line %d of the log\n", i)
+	}
+	build := func(total int) string {
+		reply, err := s.BuildPack(t.Context(), session.PackRequest{
+			Budget: layers.Budget{Total: total}, Input: &session.PackInput{Kind: layers.InputToolResponse, Content: log.String()},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if used := reply.Pack.Used(); used > total {
+			t.Fatalf("%d of %d tokens", used, total)
+		}
+		return reply.Pack.Text
+	}
+	if text := build(8000); !strings.Contains(text, log.String()) {
+		t.Error("there is room for the input, but it is cut")
+	}
+	if text := build(2000); strings.Contains(text, "line 200 of") || strings.Count(text, "\n") < 120 {
+		t.Errorf("of a longer input %d lines are shown", strings.Count(text, "\n"))
+	}
+}

@@ -400,9 +400,10 @@ func nextConversation(v storage.View) string {
 	return fmt.Sprintf("c%d", v.ListLen(listConversations)+1)
 }
 
-// appendPending puts the input at the end of the stream, in the form that it
-// will have once it is recorded, so that the next pack begins with this one's
-// bytes.
+// appendPending puts the input at the end of the stream. What the user says has
+// the form that it will have once it is recorded, so that the next pack begins
+// with this one's bytes. A tool's output is shown whole if there is room, or as
+// much of it as fits; once it is recorded, it stands there in its cap.
 func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) error {
 	last := len(s.conversations) - 1
 	if !opens && (last < 0 || s.conversations[last].Done) {
@@ -429,6 +430,11 @@ func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) err
 			layers.Form{Detail: layers.FormExcerpt, Text: block(head, sh.cut(pending.content, sh.policy.ExcerptCap))},
 			layers.Form{Detail: layers.FormLine, Text: sh.line(head, pending.content)},
 		)
+		fresh := []layers.Form{{Detail: layers.FormFull, Text: block(head, pending.content)}}
+		for _, most := range [...]int{16000, 8000, 4000, 2000, 1000} {
+			fresh = append(fresh, layers.Form{Detail: layers.FormExcerpt, Text: block(head, sh.cut(pending.content, most))})
+		}
+		piece.Fresh = sh.forms(fresh...)
 	}
 	c.Pieces = append(c.Pieces[:len(c.Pieces):len(c.Pieces)], piece)
 	return nil

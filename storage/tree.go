@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 )
 
 // Layout of the pages of a bbolt file beyond their header. A branch page has
@@ -21,6 +22,9 @@ const (
 	boltManyFree     = 0xFFFF
 
 	boltDeepest = 64 // branch pages fan out, no tree comes near
+
+	pagesAtOnce = 32 // that are read side by side, for files that are not in memory
+	bytesAtOnce = 4 << 20
 )
 
 // treeGuard walks the tree of the buckets, the tree of each bucket, and the free
@@ -37,7 +41,6 @@ type treeGuard struct {
 	f     io.ReaderAt
 	meta  boltMeta
 	taken []uint64 // a bit for each page that something points to
-	buf   []byte
 }
 
 // boltPage is a branch or leaf page.
@@ -47,11 +50,11 @@ type boltPage struct {
 	beyond   uint64 // pages beyond the first
 	size     int64  // in bytes, with the pages beyond
 	count    int
-	elements []byte // valid until the next page is read
+	elements []byte
 }
 
 func guardTrees(f io.ReaderAt, meta boltMeta) error {
-	g := &treeGuard{f: f, meta: meta, taken: make([]uint64, meta.high/64+1), buf: make([]byte, meta.pageSize)}
+	g := &treeGuard{f: f, meta: meta, taken: make([]uint64, meta.high/64+1)}
 	if err := g.freeList(); err != nil {
 		return err
 	}
@@ -77,7 +80,7 @@ func (g *treeGuard) freeList() error {
 		return err
 	}
 	at := int64(id) * g.meta.pageSize
-	head := g.buf[:boltPageHeader+8]
+	head := make([]byte, boltPageHeader+8)
 	if err := g.readAt(head, at); err != nil {
 		return err
 	}
@@ -99,9 +102,10 @@ func (g *treeGuard) freeList() error {
 	if count > room {
 		return corrupt("the free list of store.db has %d pages, there is room for %d", count, room)
 	}
+	buf := make([]byte, min(count*8, 64<<10))
 	for count > 0 {
-		n := min(count, uint64(len(g.buf)/8))
-		some := g.buf[:n*8]
+		n := min(count, uint64(len(buf)/8))
+		some := buf[:n*8]
 		if err := g.readAt(some, at); err != nil {
 			return err
 		}
@@ -135,33 +139,46 @@ func (g *treeGuard) tree(root uint64, keep bool) ([]uint64, error) {
 	for ; depth > 0; depth-- {
 		var below []uint64
 		slices.Sort(level) // for the disk
-		for _, id := range level {
-			page, err := g.read(id)
+		for some := range slices.Chunk(level, int(max(1, min(pagesAtOnce, bytesAtOnce/g.meta.pageSize)))) {
+			pages, err := g.readAll(some)
 			if err != nil {
 				return nil, err
 			}
-			if !page.branch {
-				return nil, corrupt("page %d of store.db must be a branch page", id)
-			}
-			if err := g.take(id+1, page.beyond); err != nil {
-				return nil, err
-			}
-			for i := range page.count {
-				child, err := page.child(i)
-				if err == nil {
-					err = g.take(child, 1)
-				}
+			for _, page := range pages {
+				children, err := g.branch(page)
 				if err != nil {
-					return nil, fmt.Errorf("%w, says page %d", err, id)
+					return nil, err
 				}
 				if keep || depth > 1 {
-					below = append(below, child)
+					below = append(below, children...)
 				}
 			}
 		}
 		level = below
 	}
 	return level, nil
+}
+
+// branch marks what a branch page points to, and returns it.
+func (g *treeGuard) branch(page boltPage) ([]uint64, error) {
+	if !page.branch {
+		return nil, corrupt("page %d of store.db must be a branch page", page.id)
+	}
+	if err := g.take(page.id+1, page.beyond); err != nil {
+		return nil, err
+	}
+	children := make([]uint64, page.count)
+	for i := range children {
+		child, err := page.child(i)
+		if err == nil {
+			err = g.take(child, 1)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w, says page %d", err, page.id)
+		}
+		children[i] = child
+	}
+	return children, nil
 }
 
 // depth follows the first or the last elements down to a leaf page, and counts
@@ -199,8 +216,6 @@ func (g *treeGuard) buckets(id uint64) error {
 	if err := g.take(id+1, page.beyond); err != nil {
 		return err
 	}
-	type value struct{ at, size int64 }
-	var found []value // reading them ends the life of the elements
 	order := binary.NativeEndian
 	for i := range page.count {
 		element := page.elements[i*boltElement:]
@@ -209,13 +224,11 @@ func (g *treeGuard) buckets(id uint64) error {
 		if at+size > page.size {
 			return corrupt("element %d of page %d of store.db lies outside of it", i, id)
 		}
-		if order.Uint32(element)&boltBucketFlag != 0 {
-			found = append(found, value{int64(id)*g.meta.pageSize + at, size})
+		if order.Uint32(element)&boltBucketFlag == 0 {
+			continue
 		}
-	}
-	for i, v := range found {
-		if err := g.bucket(v.at, v.size); err != nil {
-			return fmt.Errorf("bucket %d of page %d: %w", i, id, err)
+		if err := g.bucket(int64(id)*g.meta.pageSize+at, size); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -223,7 +236,7 @@ func (g *treeGuard) buckets(id uint64) error {
 
 // bucket walks the tree of a bucket.
 func (g *treeGuard) bucket(at, size int64) error {
-	head := g.buf[:min(size, boltBucketHeader+boltPageHeader)]
+	head := make([]byte, min(size, boltBucketHeader+boltPageHeader))
 	if len(head) < boltBucketHeader {
 		return corrupt("a bucket of store.db is cut")
 	}
@@ -257,36 +270,53 @@ func (g *treeGuard) take(id, n uint64) error {
 	return nil
 }
 
+// readAll reads pages side by side.
+func (g *treeGuard) readAll(ids []uint64) ([]boltPage, error) {
+	pages, errs := make([]boltPage, len(ids)), make([]error, len(ids))
+	var all sync.WaitGroup
+	for i, id := range ids {
+		all.Go(func() { pages[i], errs[i] = g.read(id) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
 // read reads the header and the elements of a branch or leaf page.
 func (g *treeGuard) read(id uint64) (boltPage, error) {
 	if id < 2 || id >= g.meta.high {
 		return boltPage{}, corrupt("page %d of store.db lies outside", id)
 	}
 	at := int64(id) * g.meta.pageSize
-	if err := g.readAt(g.buf[:g.meta.pageSize], at); err != nil {
+	data := make([]byte, g.meta.pageSize)
+	if err := g.readAt(data, at); err != nil {
 		return boltPage{}, err
 	}
 	order := binary.NativeEndian
-	flags := order.Uint16(g.buf[8:])
+	flags := order.Uint16(data[8:])
 	page := boltPage{
 		id: id, branch: flags == boltBranchPage,
-		count: int(order.Uint16(g.buf[10:])), beyond: uint64(order.Uint32(g.buf[12:])),
+		count: int(order.Uint16(data[10:])), beyond: uint64(order.Uint32(data[12:])),
 	}
 	page.size = (int64(page.beyond) + 1) * g.meta.pageSize
 	end := boltPageHeader + int64(page.count)*boltElement
 	switch {
-	case order.Uint64(g.buf) != id, flags != boltBranchPage && flags != boltLeafPage, page.beyond >= g.meta.high-id:
+	case order.Uint64(data) != id, flags != boltBranchPage && flags != boltLeafPage, page.beyond >= g.meta.high-id:
 		return boltPage{}, corrupt("page %d of store.db must be a branch or leaf page", id)
 	case end > page.size, page.branch && page.count == 0:
 		return boltPage{}, corrupt("page %d of store.db cannot have %d elements", id, page.count)
 	}
-	if end > g.meta.pageSize {
-		g.buf = slices.Grow(g.buf[:g.meta.pageSize], int(end-g.meta.pageSize))[:end]
-		if err := g.readAt(g.buf[g.meta.pageSize:], at+g.meta.pageSize); err != nil {
+	if more := end - g.meta.pageSize; more > 0 {
+		data = append(data, make([]byte, more)...)
+		if err := g.readAt(data[g.meta.pageSize:], at+g.meta.pageSize); err != nil {
 			return boltPage{}, err
 		}
 	}
-	page.elements = g.buf[boltPageHeader:end]
+	page.elements = data[boltPageHeader:end]
 	return page, nil
 }
 

@@ -63,7 +63,7 @@ func deepTree(t *testing.T, dir string) (data pages, bucket int, top uint64) {
 	for i := range 6 {
 		var drafts []storage.Draft
 		for j := range 500 {
-			drafts = append(drafts, draft("turn", fmt.Sprint(long, i, "-", j), "a body", "all"))
+			drafts = append(drafts, draft("note", fmt.Sprint(long, i, "-", j), "a body", "all"))
 		}
 		write(t, s, drafts...)
 	}
@@ -113,6 +113,7 @@ func TestDamagedTree(t *testing.T) {
 		name string
 		harm func(p pages)
 	}{
+		{"sound", func(pages) {}},
 		{"branch points to itself", func(p pages) { p.point(branch, 1, branch) }},
 		{"branch points to its parent", func(p pages) { p.point(branch, 1, top) }},
 		{"branch points to its neighbor", func(p pages) { p.point(branch, 1, other) }},
@@ -172,9 +173,45 @@ func TestDamagedTree(t *testing.T) {
 			child = startChild(t, "reader")
 			continue
 		}
-		if says := child.out.Text(); !strings.HasPrefix(says, "refused ") || !strings.Contains(says, storage.ErrCorrupt.Error()) {
+		if says := child.out.Text(); one.name == "sound" {
+			if !strings.HasPrefix(says, "sound ") {
+				t.Errorf("%s: %s", one.name, says)
+			}
+		} else if !strings.HasPrefix(says, "refused ") || !strings.Contains(says, storage.ErrCorrupt.Error()) {
 			t.Errorf("%s: %s", one.name, says)
 		}
+	}
+}
+
+// TestManyFree: a free list of more than 65,534 pages has another form.
+func TestManyFree(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "db")
+	db, err := bolt.Open(path, 0o600, &bolt.Options{PageSize: 1024, NoSync: true, FreelistType: bolt.FreelistMapType})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	name := []byte("bucket")
+	for _, change := range []func(tx *bolt.Tx) error{
+		func(tx *bolt.Tx) error {
+			b, err := tx.CreateBucket(name)
+			if err != nil {
+				return err
+			}
+			return b.Put(name, make([]byte, 70_000<<10))
+		},
+		func(tx *bolt.Tx) error { return tx.DeleteBucket(name) },
+	} {
+		if err := db.Update(change); err != nil {
+			t.Fatal(err)
+		}
+		if err := storage.Guard(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if free := db.Stats().FreePageN + db.Stats().PendingPageN; free < 0xFFFF {
+		t.Errorf("only %d pages are free", free)
 	}
 }
 

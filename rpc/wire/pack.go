@@ -42,7 +42,9 @@ type PackBuildParams struct {
 	Model string `json:"model,omitempty"`
 	// "stable-prefix" (the default) or "narrative-first".
 	Layout string `json:"layout,omitempty" enum:"stable-prefix,narrative-first"`
-	// The input that is not recorded yet.
+	// The input that is not recorded yet. A tool's output is shown whole if there
+	// is room; once recorded, older ones stand in a few hundred tokens, with the
+	// names of what is left out and a handle to the whole.
 	Input *UserInput `json:"input,omitempty"`
 	// The system branch.
 	System *SystemPrompt `json:"system,omitempty"`

@@ -406,7 +406,11 @@ export interface PackBuildParams {
   model?: string;
   /** "stable-prefix" (the default) or "narrative-first". */
   layout?: 'stable-prefix' | 'narrative-first';
-  /** The input that is not recorded yet. */
+  /**
+   * The input that is not recorded yet. A tool's output is shown whole if there is room; once
+   * recorded, older ones stand in a few hundred tokens, with the names of what is left out and
+   * a handle to the whole.
+   */
   input?: UserInput;
   /** The system branch. */
   system?: SystemPrompt;

@@ -266,7 +266,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field budget hexapla.Budget # Tokens.
 ---@field model? string # Model that will be called; the session's when absent.
 ---@field layout? "stable-prefix"|"narrative-first" # "stable-prefix" (the default) or "narrative-first".
----@field input? hexapla.UserInput # The input that is not recorded yet.
+---@field input? hexapla.UserInput # The input that is not recorded yet. A tool's output is shown whole if there is room; once recorded, older ones stand in a few hundred tokens, with the names of what is left out and a handle to the whole.
 ---@field system? hexapla.SystemPrompt # The system branch.
 ---@field task? string # Id of the task; part of the pack's seed. The session when absent.
 ---@field asOf? integer # Build as of this sequence number; the newest when absent.
