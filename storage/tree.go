@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 )
 
 // Layout of the pages of a bbolt file beyond their header. A branch page has
@@ -22,9 +21,6 @@ const (
 	boltManyFree     = 0xFFFF
 
 	boltDeepest = 64 // branch pages fan out, no tree comes near
-
-	pagesAtOnce = 32 // that are read side by side, for files that are not in memory
-	bytesAtOnce = 4 << 20
 )
 
 // treeGuard walks the tree of the buckets, the tree of each bucket, and the free
@@ -33,9 +29,9 @@ const (
 //
 // It reads all branch pages, the pages that hold the buckets, and two leaf pages
 // of each tree, which tell its depth; in a sound file all leaf pages lie equally
-// deep. It finds every page that two others point to, or that is free as well.
-// Other leaf pages are not read, so one of them may still claim to be a branch
-// page; all leaf pages may still be damaged in ways that bbolt can survive.
+// deep. It finds every page that is pointed to twice, that lies outside, or that
+// is free as well. It does not read the other leaf pages: what is damaged in
+// them bbolt survives, unless one has become a branch page that leads back.
 // Buckets in buckets are not looked for, a store has none.
 type treeGuard struct {
 	f     io.ReaderAt
@@ -139,19 +135,13 @@ func (g *treeGuard) tree(root uint64, keep bool) ([]uint64, error) {
 	for ; depth > 0; depth-- {
 		var below []uint64
 		slices.Sort(level) // for the disk
-		for some := range slices.Chunk(level, int(max(1, min(pagesAtOnce, bytesAtOnce/g.meta.pageSize)))) {
-			pages, err := g.readAll(some)
+		for _, id := range level {
+			children, err := g.branch(id)
 			if err != nil {
 				return nil, err
 			}
-			for _, page := range pages {
-				children, err := g.branch(page)
-				if err != nil {
-					return nil, err
-				}
-				if keep || depth > 1 {
-					below = append(below, children...)
-				}
+			if keep || depth > 1 {
+				below = append(below, children...)
 			}
 		}
 		level = below
@@ -160,11 +150,15 @@ func (g *treeGuard) tree(root uint64, keep bool) ([]uint64, error) {
 }
 
 // branch marks what a branch page points to, and returns it.
-func (g *treeGuard) branch(page boltPage) ([]uint64, error) {
-	if !page.branch {
-		return nil, corrupt("page %d of store.db must be a branch page", page.id)
+func (g *treeGuard) branch(id uint64) ([]uint64, error) {
+	page, err := g.read(id)
+	if err != nil {
+		return nil, err
 	}
-	if err := g.take(page.id+1, page.beyond); err != nil {
+	if !page.branch {
+		return nil, corrupt("page %d of store.db must be a branch page", id)
+	}
+	if err := g.take(id+1, page.beyond); err != nil {
 		return nil, err
 	}
 	children := make([]uint64, page.count)
@@ -174,7 +168,7 @@ func (g *treeGuard) branch(page boltPage) ([]uint64, error) {
 			err = g.take(child, 1)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w, says page %d", err, page.id)
+			return nil, fmt.Errorf("%w, says page %d", err, id)
 		}
 		children[i] = child
 	}
@@ -268,22 +262,6 @@ func (g *treeGuard) take(id, n uint64) error {
 		g.taken[id/64] |= 1 << (id % 64)
 	}
 	return nil
-}
-
-// readAll reads pages side by side.
-func (g *treeGuard) readAll(ids []uint64) ([]boltPage, error) {
-	pages, errs := make([]boltPage, len(ids)), make([]error, len(ids))
-	var all sync.WaitGroup
-	for i, id := range ids {
-		all.Go(func() { pages[i], errs[i] = g.read(id) })
-	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return pages, nil
 }
 
 // read reads the header and the elements of a branch or leaf page.

@@ -238,7 +238,7 @@ func TestSoundTrees(t *testing.T) {
 				}
 				return k
 			}
-			for round := range 120 {
+			for round := range 60 {
 				err := db.Update(func(tx *bolt.Tx) error {
 					for range random.IntN(4) {
 						if _, err := tx.CreateBucketIfNotExists(key(60)); err != nil {
