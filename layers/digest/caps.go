@@ -117,10 +117,10 @@ func TrimCurrentContext(cc layers.CurrentContext, c layers.Counter) (layers.Curr
 			e.Concepts = t.list("activeEntities", e.Concepts, files/2, item, c)
 		}
 		if excess() > 0 {
-			e.Functions = t.list("activeEntities", e.Functions, files, item, c)
+			e.Functions = t.whole("activeEntities", e.Functions, files)
 		}
 		if excess() > 0 {
-			e.Files = t.list("activeEntities", e.Files, files, item, c)
+			e.Files = t.whole("activeEntities", e.Files, files)
 		}
 		if excess() > 0 {
 			cc.NextSteps = t.list("nextSteps", cc.NextSteps, steps, item, c)
@@ -165,6 +165,15 @@ func (t *trimmed) note(name string) {
 }
 
 func (t *trimmed) names() []string { return t.fields }
+
+// whole keeps at most n items as they are: a cut name names something else.
+func (t *trimmed) whole(name string, list []string, n int) []string {
+	if len(list) > n {
+		list = list[:n]
+		t.note(name)
+	}
+	return list
+}
 
 // list keeps at most n items of at most item tokens each.
 func (t *trimmed) list(name string, list []string, n, item int, c layers.Counter) []string {
