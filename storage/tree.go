@@ -212,16 +212,14 @@ func (g *treeGuard) buckets(id uint64) error {
 	}
 	order := binary.NativeEndian
 	for i := range page.count {
-		element := page.elements[i*boltElement:]
-		at := boltPageHeader + int64(i)*boltElement + int64(order.Uint32(element[4:])) + int64(order.Uint32(element[8:]))
-		size := int64(order.Uint32(element[12:]))
-		if at+size > page.size {
+		begin, end := leafValue(page.elements, i)
+		if end > page.size {
 			return corrupt("element %d of page %d of store.db lies outside of it", i, id)
 		}
-		if order.Uint32(element)&boltBucketFlag == 0 {
+		if order.Uint32(page.elements[i*boltElement:])&boltBucketFlag == 0 {
 			continue
 		}
-		if err := g.bucket(int64(id)*g.meta.pageSize+at, size); err != nil {
+		if err := g.bucket(int64(id)*g.meta.pageSize+begin, end-begin); err != nil {
 			return err
 		}
 	}
@@ -243,11 +241,34 @@ func (g *treeGuard) bucket(at, size int64) error {
 		return err
 	}
 	inline := head[boltBucketHeader:]
-	if len(inline) < boltPageHeader || order.Uint16(inline[8:]) != boltLeafPage ||
-		int64(len(head))+int64(order.Uint16(inline[10:]))*boltElement > size {
+	if len(inline) < boltPageHeader || order.Uint16(inline[8:]) != boltLeafPage {
 		return corrupt("a small bucket of store.db is damaged")
 	}
+	// bbolt copies such a page to the heap. A key outside of it would point to
+	// something else there, which ends the process when memory is collected.
+	elements := make([]byte, int(order.Uint16(inline[10:]))*boltElement)
+	if int64(len(head)+len(elements)) > size {
+		return corrupt("a small bucket of store.db is cut")
+	}
+	if err := g.readAt(elements, at+int64(len(head))); err != nil {
+		return err
+	}
+	for i := range len(elements) / boltElement {
+		if _, end := leafValue(elements, i); end > size-boltBucketHeader {
+			return corrupt("element %d of a small bucket of store.db lies outside of it", i)
+		}
+	}
 	return nil
+}
+
+// leafValue tells where the value of an element begins and ends, as seen from
+// the begin of its leaf page.
+func leafValue(elements []byte, i int) (begin, end int64) {
+	order := binary.NativeEndian
+	at := i * boltElement
+	element := elements[at:]
+	begin = int64(boltPageHeader+at) + int64(order.Uint32(element[4:])) + int64(order.Uint32(element[8:]))
+	return begin, begin + int64(order.Uint32(element[12:]))
 }
 
 // take marks pages, none of which may be marked.

@@ -102,9 +102,9 @@ func TestDamagedTree(t *testing.T) {
 	outside := uint64(len(whole) / pageBytes)
 	inline, tree := -1, -1 // other buckets
 	for i := range whole.count(root) {
-		if at := order.Uint64(whole.value(root, i)); at == 0 {
+		if at := order.Uint64(whole.value(root, i)); at == 0 && len(whole.value(root, i)) > 48 {
 			inline = i
-		} else if i != bucket {
+		} else if at != 0 && i != bucket {
 			tree = i
 		}
 	}
@@ -149,6 +149,9 @@ func TestDamagedTree(t *testing.T) {
 		{"bucket is long", func(p pages) { order.PutUint32(p.element(root, bucket)[12:], ^uint32(0)) }},
 		{"small bucket is a branch page", func(p pages) { order.PutUint16(p.value(root, inline)[16+8:], 1) }},
 		{"small bucket has too many elements", func(p pages) { order.PutUint16(p.value(root, inline)[16+10:], 0xFFFF) }},
+		{"key of a small bucket lies outside", func(p pages) { order.PutUint32(p.value(root, inline)[32+4:], 5000) }},
+		{"key of a small bucket is long", func(p pages) { order.PutUint32(p.value(root, inline)[32+8:], 5000) }},
+		{"value of a small bucket is long", func(p pages) { order.PutUint32(p.value(root, inline)[32+12:], 5000) }},
 		{"bucket is no longer small", func(p pages) { order.PutUint64(p.value(root, bucket), 0) }},
 		{"free list has a page twice", func(p pages) { copy(p.at(free)[24:32], p.at(free)[16:24]) }},
 		{"free list has a page in use", func(p pages) { order.PutUint64(p.at(free)[16:], branch) }},
