@@ -12,8 +12,11 @@ import (
 	"hexapla/layers"
 )
 
-// setCompaction is the set of places where a recorded client compacted itself.
-const setCompaction = "compaction"
+// The sets that can be measured.
+const (
+	setCompaction = "compaction" // places where a recorded client compacted itself
+	setCounting   = "counting"   // prompts whose size the provider told
+)
 
 // evalOptions are the flags of eval.
 type evalOptions struct {
@@ -45,8 +48,13 @@ over the places; a place counts as much as any other. Beside it, as
 tail, stands the share in the last tokens of the plain history, as many as the
 budget has.
 
-The folder holds compaction-gold/compaction_gold.json, and the transcripts at
-the paths that it names. A place that cannot be measured is told on standard
+The set counting is the prompts of recorded Claude Code sessions, whose size the
+provider told. Each is predicted from our own count, by the default factor, and
+by what the usage of the calls before it taught (as for a budget in the
+provider's tokens). It shows the relative error of both.
+
+The folder holds claude-code/*.jsonl; for compaction also compaction-gold/compaction_gold.json,
+and the transcripts at the paths that it names. A place that cannot be measured is told on standard
 error with file and reason, does not count, and makes the exit code 1.
 Without --data-dir everything that the server stores is deleted at the end.`,
 		Example: `  hexapla eval --data ../shared/data --set compaction
@@ -62,7 +70,7 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.data, "data", "", "`folder` of the recorded sessions and of what was needed")
-	cmd.Flags().StringVar(&o.set, "set", "", "what to measure: "+setCompaction)
+	cmd.Flags().StringVar(&o.set, "set", "", "what to measure: "+setCompaction+" or "+setCounting)
 	cmd.Flags().IntSliceVar(&o.budgets, "budgets", []int{3000, 8000, 20000}, "`tokens` that a pack may use, one measurement each")
 	cmd.Flags().StringVar(&o.model, "model", "", "`model` that counts tokens (default: the one of each transcript)")
 	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that differ, as `JSON`")
@@ -72,8 +80,8 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 
 func (o evalOptions) check() error {
 	switch {
-	case o.set != setCompaction:
-		return fmt.Errorf("--set %q: must be %s", o.set, setCompaction)
+	case o.set != setCompaction && o.set != setCounting:
+		return fmt.Errorf("--set %q: must be %s or %s", o.set, setCompaction, setCounting)
 	case o.data == "":
 		return errors.New("--data: name the folder of the recorded sessions")
 	}
@@ -98,6 +106,9 @@ func runEval(ctx context.Context, p program, r *replayer, o evalOptions) error {
 		return fmt.Errorf("eval: %w", err)
 	} else if !info.IsDir() {
 		return fmt.Errorf("eval: %w", &fs.PathError{Op: "read", Path: o.data, Err: errors.New("not a folder")})
+	}
+	if o.set == setCounting {
+		return runCounting(p, r, o)
 	}
 	boundaries, err := readBoundaries(o.data)
 	if err != nil {
