@@ -122,3 +122,35 @@ func sameConversation(a, b string) bool {
 	b, _, okB := strings.Cut(b, "#")
 	return okA && okB && a == b
 }
+
+// names is the roster of what the last fold took out of view.
+func (b *builder) names() (Section, error) {
+	var shown []string
+	c, i := b.plan.foldAt[0], b.plan.foldAt[1]
+	for k := range c + 1 {
+		for j, form := range b.plan.forms[k] {
+			if k == c && j > i {
+				break
+			}
+			if form != gone {
+				shown = append(shown, b.in.Stream[k].Pieces[j].Forms[form].Text)
+			}
+		}
+		if b.plan.summary[k] {
+			shown = append(shown, b.in.Stream[k].Summary.Text)
+		}
+	}
+	request := NamesRequest{
+		Stream: b.in.Stream, Conversation: c, Piece: i, Shown: shown, Room: b.plan.names, PathPercent: b.in.Policy.NamesPathPercent,
+	}
+	if b.in.Fill {
+		request.PathPercent = 100
+	}
+	form, err := b.in.Source.Names(request)
+	if err != nil {
+		return Section{}, err
+	}
+	return Section{
+		Name: SectionNames, Layer: int(LayerReferences), Allowance: b.plan.names, Items: []Item{{ID: SectionNames, Form: form}},
+	}, nil
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"hexapla/layers"
@@ -93,7 +92,7 @@ func (p *packer) Digest(conversation layers.StreamConversation, before, room int
 		return layers.Form{}, err
 	}
 	key := digestKey{conversation.ID, piece.Seq, p.counter.Name()}
-	if form, ok := p.ws.heads.digest(key); ok {
+	if form, ok := p.ws.heads.digests.get(key); ok {
 		return form, nil
 	}
 	trio, err := p.ws.ruleTrio(v, conversation.ID)
@@ -108,7 +107,7 @@ func (p *packer) Digest(conversation layers.StreamConversation, before, room int
 	if form.Tokens > room {
 		form = layers.Form{}
 	}
-	p.ws.heads.putDigest(key, form)
+	p.ws.heads.digests.put(key, form)
 	return form, nil
 }
 
@@ -121,7 +120,7 @@ func (p *packer) Names(r layers.NamesRequest) (layers.Form, error) {
 	}
 	key := rosterKey{session: p.session, piece: stream[c].Pieces[i].ID, room: r.Room, paths: r.PathPercent, counter: p.counter.Name()}
 	hash.Sum(key.shown[:0])
-	if form, ok := p.ws.heads.roster(key); ok {
+	if form, ok := p.ws.heads.rosters.get(key); ok {
 		return form, nil
 	}
 	uses, err := p.usesBefore(stream[0].Pieces[0].Seq)
@@ -150,7 +149,7 @@ func (p *packer) Names(r layers.NamesRequest) (layers.Form, error) {
 	if text := digest.Roster(uses, func(name string) bool { return visible[name] }, r.Room, r.PathPercent, p.counter); text != "" {
 		form = p.form(layers.FormRoster, text)
 	}
-	p.ws.heads.putRoster(key, form)
+	p.ws.heads.rosters.put(key, form)
 	return form, nil
 }
 
@@ -189,7 +188,7 @@ func (p *packer) usesBefore(seq int64) ([]layers.Names, error) {
 // in steps of headerStep, so that the list's beginning seldom changes.
 func (p *packer) Headers(seq int64, room int, rollup bool) ([]layers.Item, error) {
 	key := headKey{session: p.session, seq: seq, room: room, rollup: rollup, counter: p.counter.Name(), base: p.stream.base}
-	if items, ok := p.ws.heads.get(key); ok {
+	if items, ok := p.ws.heads.heads.get(key); ok {
 		return items, nil
 	}
 	v, err := p.at(seq)
@@ -207,7 +206,7 @@ func (p *packer) Headers(seq int64, room int, rollup bool) ([]layers.Item, error
 	if err != nil {
 		return nil, err
 	}
-	p.ws.heads.put(key, items)
+	p.ws.heads.heads.put(key, items)
 	return items, nil
 }
 
@@ -315,7 +314,7 @@ func day(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly
 // the session's own and, where it has too few, the workspace's newest others.
 func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 	key := headKey{session: p.session, seq: seq, room: room, summaries: true, counter: p.counter.Name(), base: p.stream.base}
-	if items, ok := p.ws.heads.get(key); ok {
+	if items, ok := p.ws.heads.heads.get(key); ok {
 		return items, nil
 	}
 	v, err := p.at(seq)
@@ -359,7 +358,7 @@ func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 	if used == heading.Form.Tokens && len(items) > 0 {
 		items = items[1:] // no summary, no heading
 	}
-	p.ws.heads.put(key, items)
+	p.ws.heads.heads.put(key, items)
 	return items, nil
 }
 
@@ -392,86 +391,4 @@ func (p *packer) summarised(v storage.View) ([]string, error) {
 		}
 	}
 	return ids, nil
-}
-
-type headKey struct {
-	session   string
-	seq       int64
-	room      int
-	base      int
-	rollup    bool
-	summaries bool
-	counter   string
-}
-
-type digestKey struct {
-	conversation string
-	seq          int64
-	counter      string
-}
-
-type rosterKey struct {
-	session, piece, counter string
-	room, paths             int
-	shown                   [sha256.Size]byte
-}
-
-// headCache keeps what stands in front of the stream: it changes only when the
-// window or a fold moves. The zero value is ready.
-type headCache struct {
-	mu      sync.Mutex
-	heads   map[headKey][]layers.Item
-	digests map[digestKey]layers.Form
-	rosters map[rosterKey]layers.Form
-}
-
-// maxHeads bounds each part of a headCache; a full one is emptied.
-const maxHeads = 512
-
-func (c *headCache) get(key headKey) ([]layers.Item, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	items, ok := c.heads[key]
-	return items, ok
-}
-
-func (c *headCache) put(key headKey, items []layers.Item) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.heads == nil || len(c.heads) >= maxHeads {
-		c.heads = map[headKey][]layers.Item{}
-	}
-	c.heads[key] = items
-}
-
-func (c *headCache) digest(key digestKey) (layers.Form, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	form, ok := c.digests[key]
-	return form, ok
-}
-
-func (c *headCache) putDigest(key digestKey, form layers.Form) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.digests == nil || len(c.digests) >= maxHeads {
-		c.digests = map[digestKey]layers.Form{}
-	}
-	c.digests[key] = form
-}
-
-func (c *headCache) roster(key rosterKey) (layers.Form, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	form, ok := c.rosters[key]
-	return form, ok
-}
-
-func (c *headCache) putRoster(key rosterKey, form layers.Form) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.rosters == nil || len(c.rosters) >= maxHeads {
-		c.rosters = map[rosterKey]layers.Form{}
-	}
-	c.rosters[key] = form
 }

@@ -1,0 +1,106 @@
+package session
+
+import (
+	"context"
+	"strings"
+
+	"hexapla/layers"
+	"hexapla/layers/digest"
+	"hexapla/retrieval"
+	"hexapla/storage"
+)
+
+// relatedCoverage is the share of a query's terms, by weight, from which on an
+// older conversation is worth its summary in a pack.
+const relatedCoverage = 0.35
+
+// relatedCandidates is how many records are ranked for related conversations:
+// few of many must fit well, so a pack need not wait for all that fit somewhat.
+const relatedCandidates = 500
+
+// related returns a piece with the summaries of older conversations that the
+// opening query is about. It is a function of the workspace at the opening.
+func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []layers.Piece) ([]layers.Piece, error) {
+	limit := p.ws.opts.Policy.Retrieved
+	if limit == 0 || len(pieces) == 0 || !pieces[0].User {
+		return nil, nil
+	}
+	key := relatedKey{entry.ID, p.counter.Name()}
+	if piece, ok := p.ws.related.get(key); ok {
+		return piece, nil
+	}
+	v, err := p.at(entry.Seq)
+	if err != nil {
+		return nil, err
+	}
+	near, err := p.near(v)
+	if err != nil {
+		return nil, err
+	}
+	query := strings.ToValidUTF8(pieces[0].Forms[0].Text, "")
+	if _, text, ok := strings.Cut(query, "\n"); ok {
+		query = text
+	}
+	query = query[:min(len(query), maxRelatedQuery)]
+	found, err := p.ws.engine.Search(ctx, v, retrieval.Query{
+		Text: strings.ToValidUTF8(query, ""), Entities: digest.EntitiesOf(query), Limit: limit, Clip: true,
+		Weights: retrieval.ContextWeights(), Candidates: relatedCandidates, Complete: true,
+		Exclude: func(id string) bool { return near[id] },
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		p.ws.opts.Logf("workspace %s: related conversations: %v", p.ws.ID, err)
+		return nil, nil
+	}
+	var text, ids strings.Builder
+	for _, hit := range found.Hits {
+		if hit.Coverage < relatedCoverage {
+			continue
+		}
+		trio, _, ok, err := latest[trioRecord](v, kindTrio, hit.Conversation)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		text.WriteString(digest.RenderSummary(trio.Summary, hit.Conversation))
+		ids.WriteString(" " + hit.Conversation)
+	}
+	var out []layers.Piece
+	if text.Len() > 0 {
+		s := shaper{counter: p.counter}
+		head := "### related to " + entry.ID
+		out = []layers.Piece{{ID: "related:" + entry.ID, Seq: entry.Seq, Served: true, Forms: s.forms(
+			layers.Form{Detail: layers.FormFull, Text: head + "\n" + text.String()},
+			layers.Form{Detail: layers.FormLine, Text: head + ":" + ids.String() + "\n"},
+		)}}
+	}
+	p.ws.related.put(key, out)
+	return out, nil
+}
+
+// maxRelatedQuery is how many bytes of a query are searched with.
+const maxRelatedQuery = 2000
+
+// near returns the conversations that are in layers 1 and 3 when a
+// conversation opens.
+func (p *packer) near(v storage.View) (map[string]bool, error) {
+	list := listOfSession(p.session)
+	n := v.ListLen(list)
+	policy := p.ws.opts.Policy
+	from := max(0, policy.WindowBase(max(n, 1))-policy.Summaries)
+	entries, err := v.List(list, from, n)
+	if err != nil {
+		return nil, err
+	}
+	near := map[string]bool{}
+	for _, entry := range entries {
+		near[entry.ID] = true
+	}
+	return near, nil
+}
+
+type relatedKey struct{ conversation, counter string }
