@@ -125,7 +125,7 @@ func writeCounting(w io.Writer, results []countingResult, total countingResult) 
 	}
 	for _, r := range results {
 		band := "unknown"
-		if r.Band < 1 {
+		if r.Prompts >= 12 { // of fewer the band is a guess
 			band = percent(r.Band)
 		}
 		add(r.File, r, fmt.Sprintf("%.2f", r.Factor), band)

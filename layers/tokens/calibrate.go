@@ -18,8 +18,8 @@ type Fit struct {
 	Factor   float64 `json:"factor"`   // four decimals
 	Overhead int     `json:"overhead"` // what every prompt has beyond what was counted, at least 0
 	// Band is the relative error that 95 % of the samples stayed within when they
-	// were predicted from those before them, four decimals; 1 until there are
-	// enough of them to tell.
+	// were predicted from those before them, four decimals; 0.25 until there are
+	// eight predictions to tell it from.
 	Band    float64 `json:"band"`
 	Samples int     `json:"samples"`
 }
@@ -31,6 +31,7 @@ const (
 	fitNewest   = 64 // older samples are not looked at: models and habits change
 	leastFactor = 0.5
 	mostFactor  = 4.0
+	startBand   = 0.25 // a guess: wider than what the default factors were off by in recorded sessions
 )
 
 // Calibrate learns from samples, oldest first, what a counted token is in the
@@ -41,7 +42,7 @@ const (
 func Calibrate(samples []Sample, start float64) Fit {
 	samples = samples[max(0, len(samples)-fitNewest):]
 	fit := line(samples, start)
-	fit.Samples, fit.Band = len(samples), 1
+	fit.Samples, fit.Band = len(samples), startBand
 	var errs []float64
 	for i := fitSamples; i < len(samples); i++ {
 		if samples[i].Prompt > 0 {

@@ -117,9 +117,9 @@ type Pack struct {
 	// fold.
 	Epoch int64 `json:"epoch"`
 	// Why the last fold was made: "start" (none was yet), "window" (layer 1
-	// demoted a step of conversations) or "budget" (the stream met its
-	// high-water mark).
-	EpochReason string `json:"epochReason" enum:"start,window,budget"`
+	// demoted a step of conversations), "budget" (the stream met its high-water
+	// mark) or "fill" (it was asked for).
+	EpochReason string `json:"epochReason" enum:"start,window,budget,fill"`
 	// What was left out or reduced, and why.
 	Dropped []Dropped `json:"dropped"`
 	// Digest of the settings that were in force.

@@ -485,9 +485,10 @@ export interface Pack {
   epoch: integer;
   /**
    * Why the last fold was made: "start" (none was yet), "window" (layer 1 demoted a step of
-   * conversations) or "budget" (the stream met its high-water mark).
+   * conversations), "budget" (the stream met its high-water mark) or "fill" (it was asked
+   * for).
    */
-  epochReason: 'start' | 'window' | 'budget';
+  epochReason: 'start' | 'window' | 'budget' | 'fill';
   /** What was left out or reduced, and why. */
   dropped: Dropped[];
   /** Digest of the settings that were in force. */

@@ -303,7 +303,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field text string # The whole outgoing message.
 ---@field stablePrefixBytes integer # Bytes at the beginning of text that stay until the epoch changes, whatever is appended.
 ---@field epoch integer # The sequence number at which the last fold was made; it rises with each fold.
----@field epochReason "start"|"window"|"budget" # Why the last fold was made: "start" (none was yet), "window" (layer 1 demoted a step of conversations) or "budget" (the stream met its high-water mark).
+---@field epochReason "start"|"window"|"budget"|"fill" # Why the last fold was made: "start" (none was yet), "window" (layer 1 demoted a step of conversations), "budget" (the stream met its high-water mark) or "fill" (it was asked for).
 ---@field dropped hexapla.Dropped[] # What was left out or reduced, and why.
 ---@field settings string # Digest of the settings that were in force.
 
