@@ -83,6 +83,31 @@ type Pack struct {
 	EpochReason string
 	Dropped     []Drop
 	Settings    string
+	Calibration *Calibration // nil where the budget was in counted tokens
+}
+
+// Calibration is how a budget in the provider's tokens became one in counted
+// tokens: an input of the pack.
+type Calibration struct {
+	Factor, Band      float64 // as in tokens.Fit
+	Overhead, Samples int
+	Limit, Reserved   int // of the budget, in the provider's tokens
+}
+
+func (c *Calibration) appendCanonical(b []byte) []byte {
+	b = append(b, `,"calibration":{"band":`...)
+	b = canonical.AppendFloat(b, c.Band)
+	b = append(b, `,"factor":`...)
+	b = canonical.AppendFloat(b, c.Factor)
+	b = append(b, `,"limit":`...)
+	b = canonical.AppendInt(b, int64(c.Limit))
+	b = append(b, `,"overhead":`...)
+	b = canonical.AppendInt(b, int64(c.Overhead))
+	b = append(b, `,"reserved":`...)
+	b = canonical.AppendInt(b, int64(c.Reserved))
+	b = append(b, `,"samples":`...)
+	b = canonical.AppendInt(b, int64(c.Samples))
+	return append(b, '}')
 }
 
 // Quotas are limits of a pack.
@@ -117,7 +142,11 @@ func (p *Pack) AppendCanonical(b []byte) []byte {
 	b = canonical.AppendString(b, p.Branches.System)
 	b = append(b, `,"userInput":`...)
 	b = canonical.AppendString(b, p.Branches.Input)
-	b = append(b, `},"dropOrder":["nonRequestedFulls","summaries","headers"],"dropped":[`...)
+	b = append(b, '}')
+	if p.Calibration != nil {
+		b = p.Calibration.appendCanonical(b)
+	}
+	b = append(b, `,"dropOrder":["nonRequestedFulls","summaries","headers"],"dropped":[`...)
 	for i, d := range p.Dropped {
 		b = appendComma(b, i)
 		b = append(b, `{"from":`...)

@@ -58,6 +58,7 @@ func (b *backend) Handlers() map[string]Handler {
 		wire.MethodSearchQuery:        Typed(b.searchQuery),
 		wire.MethodReferenceLookup:    Typed(b.referenceLookup),
 		wire.MethodPackBuild:          Typed(b.packBuild),
+		wire.MethodBudgetReport:       Typed(b.budgetReport),
 		wire.MethodPackReplay:         Typed(b.packReplay),
 		wire.MethodAuditQuery:         Typed(b.auditQuery),
 		wire.MethodInstructionsGet:    Typed(b.instructionsGet),

@@ -16,7 +16,7 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 		return nil, domainError(err)
 	}
 	req := session.PackRequest{
-		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, AsOf: p.AsOf, Fill: p.Fill,
+		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, AsOf: p.AsOf, Fill: p.Fill, Unit: p.BudgetUnit,
 	}
 	if p.Input != nil {
 		req.Input = &session.PackInput{Kind: layers.InputKind(p.Input.Type), Content: p.Input.Content}
@@ -38,6 +38,24 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 	return &wire.PackBuildResult{
 		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical),
 		Stability: wire.Stability{CommonPrefixBytes: reply.PrefixBytes, CommonPrefixTokens: reply.PrefixTokens, CachedShare: reply.CachedShare},
+	}, nil
+}
+
+func (b *backend) budgetReport(ctx context.Context, p *wire.BudgetReportParams) (*wire.BudgetReportResult, error) {
+	s, err := b.service.Session(p.Session)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	reply, err := s.ReportUsage(ctx, session.UsageReport{
+		Model: p.Model, PromptTokens: p.PromptTokens, Checksum: p.Checksum, Counted: p.CountedTokens, Key: p.Key,
+	})
+	if err != nil {
+		return nil, domainError(err)
+	}
+	b.recorded(p.Session, wire.MethodBudgetReport, reply.Sequence, "")
+	return &wire.BudgetReportResult{
+		Model: reply.Model, Factor: reply.Fit.Factor, Overhead: reply.Fit.Overhead, Band: reply.Fit.Band,
+		Samples: reply.Fit.Samples, Sequence: reply.Sequence,
 	}, nil
 }
 

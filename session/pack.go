@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -19,7 +20,14 @@ type PackRequest struct {
 	Task   string        `json:"task,omitempty"`
 	AsOf   int64         `json:"asOf,omitempty"`
 	Fill   bool          `json:"fill,omitempty"`
+	Unit   string        `json:"unit,omitempty"` // UnitCounted when empty
 }
+
+// Units of a budget.
+const (
+	UnitCounted  = "counted"  // tokens as they are counted here
+	UnitProvider = "provider" // the provider's tokens, by what its usage taught
+)
 
 // PackInput is the input that is not recorded yet.
 type PackInput struct {
@@ -58,6 +66,11 @@ func (r *PackRequest) check() error {
 		return &InvalidError{Path: "budget.reserved", Message: "too large", Limit: maxBudget}
 	case r.AsOf < 0:
 		return invalid("asOf", "must not be negative")
+	}
+	switch r.Unit {
+	case "", UnitCounted, UnitProvider:
+	default:
+		return invalid("budgetUnit", "must be %q or %q", UnitCounted, UnitProvider)
 	}
 	switch r.Layout {
 	case "", layers.LayoutStablePrefix, layers.LayoutNarrativeFirst:
@@ -117,6 +130,10 @@ func (ws *Workspace) buildPack(ctx context.Context, session string, req PackRequ
 	} else if !ok {
 		return PackReply{}, notFound("session", session)
 	}
+	calibration, err := p.calibrate(&req)
+	if err != nil {
+		return PackReply{}, err
+	}
 	if p.stream, err = p.streamOf(ctx, p.pending(req.Input)); err != nil {
 		return PackReply{}, err
 	}
@@ -130,9 +147,14 @@ func (ws *Workspace) buildPack(ctx context.Context, session string, req PackRequ
 		System: p.system(req.System), Stream: p.stream.conversations, Start: p.stream.start,
 		WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
 	})
+	var small *layers.BudgetError
+	if calibration != nil && errors.As(err, &small) {
+		err = inProvider(calibration, small)
+	}
 	if err != nil {
 		return PackReply{}, err
 	}
+	pack.Calibration = calibration
 	reply := PackReply{Pack: pack, Canonical: pack.AppendCanonical(nil)}
 	reply.Checksum = layers.Checksum(reply.Canonical)
 	return reply, nil

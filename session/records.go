@@ -21,6 +21,7 @@ const (
 	kindServed       = "served"
 	kindArchive      = "archive"
 	kindHousekeeping = "housekeeping"
+	kindUsage        = "usage"
 )
 
 // Counters of a workspace.
@@ -102,6 +103,7 @@ const (
 )
 
 func listOfSession(session string) string      { return "session/" + session + "/conversations" }
+func listOfUsage(model string) string          { return "usage/" + model }
 func listOfServed(session string) string       { return "session/" + session + "/served" }
 func listOfTurns(conversation string) string   { return conversation + "/turns" }
 func turnID(conversation string, n int) string { return conversation + "#" + strconv.Itoa(n) }

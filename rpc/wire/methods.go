@@ -58,6 +58,7 @@ const (
 	MethodSearchQuery        = "hexapla/search/query"
 	MethodReferenceLookup    = "hexapla/reference/lookup"
 	MethodPackBuild          = "hexapla/pack/build"
+	MethodBudgetReport       = "hexapla/budget/report"
 	MethodPackReplay         = "hexapla/pack/replay"
 	MethodAuditQuery         = "hexapla/audit/query"
 	MethodInstructionsGet    = "hexapla/instructions/get"
@@ -99,6 +100,8 @@ func Methods() []Method {
 			"Finds where a file, function, concept or error was spoken of.", KindNotFound),
 		request[PackBuildParams, PackBuildResult](MethodPackBuild, ClassRead,
 			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall),
+		request[BudgetReportParams, BudgetReportResult](MethodBudgetReport, ClassWrite,
+			"Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.", KindNotFound, KindOpIDReused),
 		request[PackReplayParams, PackReplayResult](MethodPackReplay, ClassRead,
 			"Builds a past pack again from the store and compares checksums.", KindNotFound),
 		request[AuditQueryParams, AuditQueryResult](MethodAuditQuery, ClassRead,

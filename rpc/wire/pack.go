@@ -38,6 +38,11 @@ type PackBuildParams struct {
 	Session string `json:"session"`
 	// Tokens.
 	Budget Budget `json:"budget"`
+	// "counted" (the default) or "provider": budget.total is then a limit in the
+	// tokens of the model's provider for the whole prompt. What budget/report
+	// taught of the model turns it into counted tokens, with what every prompt has
+	// beyond the pack and the error band kept free; budget.reserved comes on top.
+	BudgetUnit string `json:"budgetUnit,omitempty" enum:"counted,provider"`
 	// Model that will be called; the session's when absent.
 	Model string `json:"model,omitempty"`
 	// "stable-prefix" (the default) or "narrative-first".
@@ -80,6 +85,42 @@ type Stability struct {
 	CachedShare float64 `json:"cachedShare"`
 }
 
+// BudgetReportParams is what the provider says of one prompt. Either checksum or
+// countedTokens is given.
+type BudgetReportParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// The model that was called; the session's when absent.
+	Model string `json:"model,omitempty"`
+	// The provider's tokens of the prompt: plain, written to its cache and read
+	// from it.
+	PromptTokens int `json:"promptTokens"`
+	// Of the pack that was sent.
+	Checksum string `json:"checksum,omitempty"`
+	// Tokens that were counted of the prompt, if it was no pack.
+	CountedTokens int `json:"countedTokens,omitempty"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// BudgetReportResult is what has been learned of the model: a prompt has about
+// overhead + factor times counted tokens of the provider's.
+type BudgetReportResult struct {
+	// The model.
+	Model string `json:"model"`
+	// What a counted token is in the provider's.
+	Factor float64 `json:"factor"`
+	// What every prompt has beyond what was counted, in the provider's tokens.
+	Overhead int `json:"overhead"`
+	// The relative error that 95 % of the reports stayed within when they were
+	// predicted from those before; 0.25 until twelve reports came.
+	Band float64 `json:"band"`
+	// Reports that it was learned from, 64 at most.
+	Samples int `json:"samples"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
 // Pack is the assembled context of one model call.
 type Pack struct {
 	// Derived from task and turn.
@@ -120,6 +161,8 @@ type Pack struct {
 	// demoted a step of conversations), "budget" (the stream met its high-water
 	// mark) or "fill" (it was asked for).
 	EpochReason string `json:"epochReason" enum:"start,window,budget,fill"`
+	// How the budget was turned into counted tokens, if it was in the provider's.
+	Calibration *Calibration `json:"calibration,omitempty"`
 	// What was left out or reduced, and why.
 	Dropped []Dropped `json:"dropped"`
 	// Digest of the settings that were in force.
@@ -232,4 +275,21 @@ type PackReplayResult struct {
 	Match bool `json:"match"`
 	// The pack built again, of the form Pack.
 	Pack json.RawMessage `json:"pack" form:"Pack"`
+}
+
+// Calibration is how a budget in the provider's tokens became one in counted
+// tokens.
+type Calibration struct {
+	// What a counted token is in the provider's.
+	Factor float64 `json:"factor"`
+	// The relative error that was kept free.
+	Band float64 `json:"band"`
+	// What every prompt has beyond the pack, in the provider's tokens.
+	Overhead int `json:"overhead"`
+	// Reports that it was learned from.
+	Samples int `json:"samples"`
+	// budget.total as asked.
+	Limit int `json:"limit"`
+	// budget.reserved as asked.
+	Reserved int `json:"reserved"`
 }

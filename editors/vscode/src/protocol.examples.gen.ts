@@ -5,6 +5,8 @@ import type {
   AuditQueryResult,
   BlobReadParams,
   BlobReadResult,
+  BudgetReportParams,
+  BudgetReportResult,
   ContextRequestParams,
   ContextRequestResult,
   ConversationGetParams,
@@ -186,7 +188,7 @@ export const packBuildLoopParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildLoopResult = {
-    "checksum": "ed439c60be33447fb6cd81fbb9a951297f20ba9eb6353196d16fb5742a618418",
+    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -249,7 +251,7 @@ export const packBuildLoopResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "fbf3922fb93984db",
+      "settings": "7754c13bca0a95f1",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -269,7 +271,7 @@ export const packBuildLoopResult = {
 // testdata/protocol/examples/event-packed/loop.json
 export const eventPackedLoopParams = {
     "session": "main",
-    "checksum": "ed439c60be33447fb6cd81fbb9a951297f20ba9eb6353196d16fb5742a618418",
+    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
     "sequence": 9,
     "tokens": 399,
     "available": 3000,
@@ -920,7 +922,7 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "10c01927bedefd81ae519304468f53edce98c6056f9b31a0abe6655954a07706",
+    "checksum": "0697823e9172192dbba2769b94255c7d59a8db4b2b0f10fd4399832589f3e06b",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
@@ -1058,7 +1060,7 @@ export const packBuildInputResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 36,
       "session": "main",
-      "settings": "fbf3922fb93984db",
+      "settings": "7754c13bca0a95f1",
       "stablePrefixBytes": 2947,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
       "tokens": {
@@ -1092,11 +1094,11 @@ export const packBuildTooSmallError = {
 // testdata/protocol/examples/pack-replay/match.json
 export const packReplayMatchParams = {
     "session": "main",
-    "checksum": "ed439c60be33447fb6cd81fbb9a951297f20ba9eb6353196d16fb5742a618418"
+    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257"
   } satisfies PackReplayParams;
 export const packReplayMatchResult = {
-    "checksum": "ed439c60be33447fb6cd81fbb9a951297f20ba9eb6353196d16fb5742a618418",
-    "rebuilt": "ed439c60be33447fb6cd81fbb9a951297f20ba9eb6353196d16fb5742a618418",
+    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "rebuilt": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
     "match": true,
     "pack": {
       "branches": {
@@ -1160,7 +1162,7 @@ export const packReplayMatchResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "fbf3922fb93984db",
+      "settings": "7754c13bca0a95f1",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -1176,6 +1178,31 @@ export const packReplayMatchResult = {
     }
   } satisfies PackReplayResult;
 
+// testdata/protocol/examples/budget-report/prompt.json
+export const budgetReportPromptParams = {
+    "session": "main",
+    "model": "claude-opus-4-5",
+    "promptTokens": 3410,
+    "countedTokens": 401,
+    "key": "usage-1"
+  } satisfies BudgetReportParams;
+export const budgetReportPromptResult = {
+    "model": "claude-opus-4-5",
+    "factor": 1.2,
+    "overhead": 2929,
+    "band": 0.25,
+    "samples": 1,
+    "sequence": 37
+  } satisfies BudgetReportResult;
+
+// testdata/protocol/examples/budget-report/unknown.json
+export const budgetReportUnknownParams = {
+    "session": "main",
+    "promptTokens": 3410,
+    "checksum": "0000000000000000000000000000000000000000000000000000000000000000"
+  } satisfies BudgetReportParams;
+export const budgetReportUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+
 // testdata/protocol/examples/audit-query/newest.json
 export const auditQueryNewestParams = {"session": "main", "onlySession": true, "limit": 1} satisfies AuditQueryParams;
 export const auditQueryNewestResult = {
@@ -1183,7 +1210,7 @@ export const auditQueryNewestResult = {
       {
         "entry": 2,
         "session": "main",
-        "checksum": "10c01927bedefd81ae519304468f53edce98c6056f9b31a0abe6655954a07706",
+        "checksum": "0697823e9172192dbba2769b94255c7d59a8db4b2b0f10fd4399832589f3e06b",
         "sequence": 36,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
@@ -1202,7 +1229,7 @@ export const auditQueryNewestResult = {
         ],
         "tokens": 971,
         "dropped": [],
-        "settings": "fbf3922fb93984db"
+        "settings": "7754c13bca0a95f1"
       }
     ],
     "cursor": "2"
@@ -1365,7 +1392,7 @@ export const instructionsGetToolsResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 36,
+    "sequence": 37,
     "conversations": 3,
     "turns": 9,
     "fullTokens": 429,
@@ -1435,14 +1462,21 @@ export const metricsGetCountsResult = {
         "p99Ms": 0.181
       },
       {"method": "hexapla/pack/build", "count": 3, "p50Ms": 2.048, "p95Ms": 2.435, "p99Ms": 2.435},
-      {"method": "hexapla/pack/replay", "count": 1, "p50Ms": 2.435, "p95Ms": 2.435, "p99Ms": 2.435},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
+      {
+        "method": "hexapla/budget/report",
+        "count": 2,
+        "p50Ms": 2.435,
+        "p95Ms": 2.435,
+        "p99Ms": 2.435
+      },
+      {"method": "hexapla/pack/replay", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
       {
         "method": "hexapla/instructions/get",
         "count": 2,
-        "p50Ms": 0.128,
-        "p95Ms": 0.861,
-        "p99Ms": 0.861
+        "p50Ms": 0.215,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
       }
     ]
   } satisfies MetricsGetResult;
@@ -1461,9 +1495,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 36
+    "sequence": 37
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 41, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 42, "completed": "c3"} satisfies SessionCloseResult;

@@ -402,6 +402,13 @@ export interface PackBuildParams {
   session: string;
   /** Tokens. */
   budget: Budget;
+  /**
+   * "counted" (the default) or "provider": budget.total is then a limit in the tokens of the
+   * model's provider for the whole prompt. What budget/report taught of the model turns it
+   * into counted tokens, with what every prompt has beyond the pack and the error band kept
+   * free; budget.reserved comes on top.
+   */
+  budgetUnit?: 'counted' | 'provider';
   /** Model that will be called; the session's when absent. */
   model?: string;
   /** "stable-prefix" (the default) or "narrative-first". */
@@ -449,6 +456,47 @@ export interface Stability {
   cachedShare: decimal;
 }
 
+/**
+ * BudgetReportParams is what the provider says of one prompt. Either checksum or countedTokens
+ * is given.
+ */
+export interface BudgetReportParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The model that was called; the session's when absent. */
+  model?: string;
+  /** The provider's tokens of the prompt: plain, written to its cache and read from it. */
+  promptTokens: integer;
+  /** Of the pack that was sent. */
+  checksum?: string;
+  /** Tokens that were counted of the prompt, if it was no pack. */
+  countedTokens?: integer;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/**
+ * BudgetReportResult is what has been learned of the model: a prompt has about overhead +
+ * factor times counted tokens of the provider's.
+ */
+export interface BudgetReportResult {
+  /** The model. */
+  model: string;
+  /** What a counted token is in the provider's. */
+  factor: decimal;
+  /** What every prompt has beyond what was counted, in the provider's tokens. */
+  overhead: integer;
+  /**
+   * The relative error that 95 % of the reports stayed within when they were predicted from
+   * those before; 0.25 until twelve reports came.
+   */
+  band: decimal;
+  /** Reports that it was learned from, 64 at most. */
+  samples: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
 /** Pack is the assembled context of one model call. */
 export interface Pack {
   /** Derived from task and turn. */
@@ -489,6 +537,8 @@ export interface Pack {
    * for).
    */
   epochReason: 'start' | 'window' | 'budget' | 'fill';
+  /** How the budget was turned into counted tokens, if it was in the provider's. */
+  calibration?: Calibration;
   /** What was left out or reduced, and why. */
   dropped: Dropped[];
   /** Digest of the settings that were in force. */
@@ -608,6 +658,22 @@ export interface PackReplayResult {
   match: boolean;
   /** The pack built again, of the form Pack. */
   pack: Pack;
+}
+
+/** Calibration is how a budget in the provider's tokens became one in counted tokens. */
+export interface Calibration {
+  /** What a counted token is in the provider's. */
+  factor: decimal;
+  /** The relative error that was kept free. */
+  band: decimal;
+  /** What every prompt has beyond the pack, in the provider's tokens. */
+  overhead: integer;
+  /** Reports that it was learned from. */
+  samples: integer;
+  /** budget.total as asked. */
+  limit: integer;
+  /** budget.reserved as asked. */
+  reserved: integer;
 }
 
 /** SessionOpenParams names the workspace and says who is speaking. */
@@ -1315,6 +1381,12 @@ export const ReferenceLookupRequest = {
 export const PackBuildRequest = {
   method: 'hexapla/pack/build',
   type: new RequestType<PackBuildParams, PackBuildResult, ErrorData>('hexapla/pack/build'),
+} as const;
+
+/** Reports what the provider counted of a prompt, so that budgets in its tokens can be planned. */
+export const BudgetReportRequest = {
+  method: 'hexapla/budget/report',
+  type: new RequestType<BudgetReportParams, BudgetReportResult, ErrorData>('hexapla/budget/report'),
 } as const;
 
 /** Builds a past pack again from the store and compares checksums. */

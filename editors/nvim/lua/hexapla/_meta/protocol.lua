@@ -18,6 +18,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/search/query" # Finds conversations and tool outputs by relevance; the parts of each score are shown.
 ---| "hexapla/reference/lookup" # Finds where a file, function, concept or error was spoken of.
 ---| "hexapla/pack/build" # Builds the context for the next model call within a token budget.
+---| "hexapla/budget/report" # Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.
 ---| "hexapla/pack/replay" # Builds a past pack again from the store and compares checksums.
 ---| "hexapla/audit/query" # Lists what packs were built, with what in them, what was dropped and why.
 ---| "hexapla/instructions/get" # Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context.
@@ -264,6 +265,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.PackBuildParams
 ---@field session string # The session.
 ---@field budget hexapla.Budget # Tokens.
+---@field budgetUnit? "counted"|"provider" # "counted" (the default) or "provider": budget.total is then a limit in the tokens of the model's provider for the whole prompt. What budget/report taught of the model turns it into counted tokens, with what every prompt has beyond the pack and the error band kept free; budget.reserved comes on top.
 ---@field model? string # Model that will be called; the session's when absent.
 ---@field layout? "stable-prefix"|"narrative-first" # "stable-prefix" (the default) or "narrative-first".
 ---@field input? hexapla.UserInput # The input that is not recorded yet. A tool's output is shown whole if there is room; once recorded, older ones stand in a few hundred tokens, with the names of what is left out and a handle to the whole.
@@ -285,6 +287,26 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field commonPrefixTokens integer # Tokens of the whole items in those bytes.
 ---@field cachedShare number # Share of text's bytes, 0 to 1.
 
+---BudgetReportParams is what the provider says of one prompt. Either checksum or countedTokens is
+---given.
+---@class hexapla.BudgetReportParams
+---@field session string # An open session of the workspace.
+---@field model? string # The model that was called; the session's when absent.
+---@field promptTokens integer # The provider's tokens of the prompt: plain, written to its cache and read from it.
+---@field checksum? string # Of the pack that was sent.
+---@field countedTokens? integer # Tokens that were counted of the prompt, if it was no pack.
+---@field key? string # Idempotency key.
+
+---BudgetReportResult is what has been learned of the model: a prompt has about overhead + factor
+---times counted tokens of the provider's.
+---@class hexapla.BudgetReportResult
+---@field model string # The model.
+---@field factor number # What a counted token is in the provider's.
+---@field overhead integer # What every prompt has beyond what was counted, in the provider's tokens.
+---@field band number # The relative error that 95 % of the reports stayed within when they were predicted from those before; 0.25 until twelve reports came.
+---@field samples integer # Reports that it was learned from, 64 at most.
+---@field sequence integer # The workspace's newest sequence number.
+
 ---Pack is the assembled context of one model call.
 ---@class hexapla.Pack
 ---@field seed string # Derived from task and turn.
@@ -304,6 +326,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field stablePrefixBytes integer # Bytes at the beginning of text that stay until the epoch changes, whatever is appended.
 ---@field epoch integer # The sequence number at which the last fold was made; it rises with each fold.
 ---@field epochReason "start"|"window"|"budget"|"fill" # Why the last fold was made: "start" (none was yet), "window" (layer 1 demoted a step of conversations), "budget" (the stream met its high-water mark) or "fill" (it was asked for).
+---@field calibration? hexapla.Calibration # How the budget was turned into counted tokens, if it was in the provider's.
 ---@field dropped hexapla.Dropped[] # What was left out or reduced, and why.
 ---@field settings string # Digest of the settings that were in force.
 
@@ -364,6 +387,15 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field rebuilt string # The checksum of the pack built again.
 ---@field match boolean # Whether they are the same.
 ---@field pack hexapla.Pack # The pack built again, of the form Pack.
+
+---Calibration is how a budget in the provider's tokens became one in counted tokens.
+---@class hexapla.Calibration
+---@field factor number # What a counted token is in the provider's.
+---@field band number # The relative error that was kept free.
+---@field overhead integer # What every prompt has beyond the pack, in the provider's tokens.
+---@field samples integer # Reports that it was learned from.
+---@field limit integer # budget.total as asked.
+---@field reserved integer # budget.reserved as asked.
 
 ---SessionOpenParams names the workspace and says who is speaking.
 ---@class hexapla.SessionOpenParams

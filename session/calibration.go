@@ -1,0 +1,124 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"hexapla/layers"
+	"hexapla/layers/tokens"
+	"hexapla/storage"
+)
+
+// UsageReport is what the provider says of one prompt.
+type UsageReport struct {
+	Model        string `json:"model"`        // the session's when empty
+	PromptTokens int    `json:"promptTokens"` // plain, written to the cache and read from it
+	Checksum     string `json:"checksum"`     // of the pack that was sent
+	Counted      int    `json:"counted"`      // tokens that were counted of it, where it was no pack of ours
+	Key          string `json:"-"`
+}
+
+// UsageReply is what has been learned of a model.
+type UsageReply struct {
+	Model    string
+	Fit      tokens.Fit
+	Sequence int64 `json:"-"`
+}
+
+// usageNewest is how many of a model's reports are looked at.
+const usageNewest = 64
+
+// ReportUsage records what the provider counted of a prompt, so that budgets in
+// its tokens can be planned.
+func (s *Session) ReportUsage(ctx context.Context, req UsageReport) (UsageReply, error) {
+	switch {
+	case req.PromptTokens <= 0 || req.PromptTokens > maxBudget:
+		return UsageReply{}, &InvalidError{Path: "promptTokens", Message: "must be positive and at most the limit", Limit: maxBudget}
+	case req.Counted < 0 || req.Counted > maxBudget:
+		return UsageReply{}, &InvalidError{Path: "countedTokens", Message: "must not be negative, and at most the limit", Limit: maxBudget}
+	case (req.Checksum == "") == (req.Counted == 0):
+		return UsageReply{}, invalid("checksum", "give either the checksum of the pack that was sent or countedTokens")
+	}
+	req.Model = either(req.Model, s.Model())
+	ws := s.Workspace
+	if req.Checksum != "" {
+		entries, _, err := s.Audit(AuditFilter{Checksum: req.Checksum, Limit: 1})
+		if err != nil {
+			return UsageReply{}, err
+		}
+		if len(entries) == 0 {
+			return UsageReply{}, fmt.Errorf("no pack of this checksum: %w", ErrNotFound)
+		}
+		req.Counted = entries[0].Tokens
+	}
+	reply, receipt, err := write(ctx, ws, "budget/report", s.ID, req.Key, req, func(tx *storage.Tx) (UsageReply, error) {
+		sample := tokens.Sample{Counted: req.Counted, Prompt: req.PromptTokens}
+		samples, err := usageOf(tx.View(), req.Model)
+		if err != nil {
+			return UsageReply{}, err
+		}
+		tx.Put(storage.Draft{
+			Kind: kindUsage, ID: "usage:" + tx.NextID("u"), Parent: s.ID, Body: encode(sample), Lists: []string{listOfUsage(req.Model)},
+		})
+		return UsageReply{Model: req.Model, Fit: ws.fit(append(samples, sample), req.Model)}, nil
+	})
+	reply.Sequence = receipt.Seq
+	return reply, err
+}
+
+func (ws *Workspace) fit(samples []tokens.Sample, model string) tokens.Fit {
+	num, den := tokens.Factor(ws.opts.Tokens.ForModel(model))
+	return tokens.Calibrate(samples, float64(num)/float64(den))
+}
+
+// usageOf returns the newest reports of a model as of a view, oldest first.
+func usageOf(v storage.View, model string) ([]tokens.Sample, error) {
+	list := listOfUsage(model)
+	n := v.ListLen(list)
+	entries, err := v.List(list, max(0, n-usageNewest), n)
+	if err != nil {
+		return nil, err
+	}
+	samples := make([]tokens.Sample, 0, len(entries)+1)
+	for _, entry := range entries {
+		sample, _, ok, err := latest[tokens.Sample](v, kindUsage, entry.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			samples = append(samples, sample)
+		}
+	}
+	return samples, nil
+}
+
+// calibrate turns a budget in the provider's tokens into one in counted ones,
+// with the error band kept free. What every prompt has beyond the pack has been
+// learned; reserved is what comes on top of that.
+func (p *packer) calibrate(req *PackRequest) (*layers.Calibration, error) {
+	if req.Unit != UnitProvider {
+		return nil, nil
+	}
+	samples, err := usageOf(p.view, req.Model)
+	if err != nil {
+		return nil, err
+	}
+	fit := p.ws.fit(samples, req.Model)
+	c := &layers.Calibration{
+		Factor: fit.Factor, Band: fit.Band, Overhead: fit.Overhead, Samples: fit.Samples,
+		Limit: req.Budget.Total, Reserved: req.Budget.Reserved,
+	}
+	req.Budget = layers.Budget{Total: fit.Fitting(c.Limit - c.Reserved)}
+	return c, nil
+}
+
+// inProvider tells an error of a budget in the provider's tokens.
+func inProvider(c *layers.Calibration, small *layers.BudgetError) *layers.BudgetError {
+	fit := tokens.Fit{Factor: c.Factor, Overhead: c.Overhead, Band: c.Band}
+	total := int(math.Ceil(float64(fit.Predict(small.Smallest))*(1+c.Band))) + c.Reserved
+	for fit.Fitting(total-c.Reserved) < small.Smallest {
+		total++
+	}
+	return &layers.BudgetError{Total: c.Limit, Smallest: total}
+}
