@@ -15,7 +15,7 @@ type envelope struct {
 
 	repeated  bool   // one of those members comes twice
 	tooDeep   bool   // params are nested too deep
-	duplicate string // name that comes twice in one object of params
+	duplicate string // name that comes twice in one object of params; empty if none
 }
 
 // envelope scans the object at i and returns it with where it ends.

@@ -20,7 +20,7 @@ type scanner struct {
 	limit int // deepest nesting that is not tooDeep
 
 	tooDeep   bool
-	duplicate string // first name that came twice in one object
+	duplicate string // first name that came twice in one object, as shownName has it
 
 	kinds  []uint64 // one bit a level: 1 is an object
 	scopes []scope  // of the objects down to limit
@@ -179,20 +179,29 @@ func (s *scanner) name(i, depth int) (int, error) {
 	return end + 1, nil
 }
 
+// shownName is a name as errors tell it; the empty one in quotes, so that it can
+// be seen.
+func shownName(name []byte) string {
+	if len(name) == 0 {
+		return `""`
+	}
+	return string(name)
+}
+
 // note remembers a quoted name of the innermost object.
 func (s *scanner) note(quoted []byte) {
 	name := unquote(quoted)
 	scope := &s.scopes[len(s.scopes)-1]
 	if scope.set != nil {
 		if _, twice := scope.set[string(name)]; twice {
-			s.duplicate = string(name)
+			s.duplicate = shownName(name)
 		}
 		scope.set[string(name)] = struct{}{}
 		return
 	}
 	for _, other := range s.names[scope.base:] {
 		if string(other) == string(name) {
-			s.duplicate = string(name)
+			s.duplicate = shownName(name)
 			return
 		}
 	}
