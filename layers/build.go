@@ -45,6 +45,7 @@ type Input struct {
 	Settings    string // digest of policy and settings
 	Count       Counter
 	System      []Item // the system branch, in order
+	Pins        []Item // texts that are never dropped
 	Stream      []StreamConversation
 	Start       int   // index of the conversation in Stream that moved the window
 	WindowSeq   int64 // sequence of that moment
@@ -62,6 +63,7 @@ const smallestCurrentContext = 40
 // Names of sections.
 const (
 	SectionSystem         = "system"
+	SectionPins           = "pins"
 	SectionHeaders        = "headers"
 	SectionSummaries      = "summaries"
 	SectionCurrentContext = "currentContext"
@@ -96,8 +98,8 @@ type builder struct {
 // headers, which are told in one roll-up and never vanish.
 func Build(in Input) (*Pack, error) {
 	system := 0
-	for _, item := range in.System {
-		system += item.Form.Tokens
+	for _, items := range [][]Item{in.System, in.Pins} {
+		system += itemTokens(items)
 	}
 	b := &builder{in: in, room: in.Budget.Total - in.Budget.Reserved - system}
 	fits, err := b.fit()
@@ -280,18 +282,19 @@ func (b *builder) render() (*Pack, error) {
 	summaries := Section{Name: SectionSummaries, Layer: int(LayerSummaries), Allowance: b.allowance.summaries, Items: b.summaries}
 	current := Section{Name: SectionCurrentContext, Layer: int(LayerCurrentContext), Allowance: b.allowance.current, Items: []Item{b.current}}
 	system := Section{Name: SectionSystem, Layer: -1, Allowance: in.Budget.Total - in.Budget.Reserved, Items: in.System}
+	pins := Section{Name: SectionPins, Layer: -1, Allowance: in.Budget.Total - in.Budget.Reserved, Items: in.Pins}
 
 	var order []Section
 	stable := 0 // sections that stay in front until the next fold
 	if in.Layout == LayoutNarrativeFirst {
-		order = append(order, system, current, headers)
+		order = append(order, system, pins, current, headers)
 		active, retrieved := splitRetrieved(context)
 		order = append(order, active...)
 		order = append(order, summaries)
 		order = append(order, retrieved...)
 		stable = 1
 	} else {
-		order = append(order, system, headers, summaries, current)
+		order = append(order, system, pins, headers, summaries, current)
 		order = append(order, context...)
 		stable = len(order)
 		if b.update.ID != "" {

@@ -103,6 +103,9 @@ func drawInput(t *rapid.T) layers.Input {
 	if rapid.Bool().Draw(t, "system") {
 		in.System = []layers.Item{{ID: "tools", Form: form(layers.FormFull, 50, "sys")}}
 	}
+	for i := range rapid.IntRange(0, 3).Draw(t, "pins") {
+		in.Pins = append(in.Pins, layers.Item{ID: fmt.Sprintf("p%d", i), Form: form(layers.FormFull, 30, fmt.Sprintf("pin%d", i))})
+	}
 	seq := int64(0)
 	for c := base; c < opened; c++ {
 		conversation := layers.StreamConversation{
@@ -196,6 +199,11 @@ func checkPack(t *rapid.T, in layers.Input, pack *layers.Pack) {
 	}
 	if !current {
 		t.Fatal("layer 0 is not in the pack")
+	}
+	for _, pin := range in.Pins {
+		if !strings.Contains(pack.Text, pin.Form.Text) {
+			t.Fatalf("pin %s is not in the pack", pin.ID)
+		}
 	}
 	last := in.Stream[len(in.Stream)-1]
 	if query := last.Pieces[0].Forms[0].Text; !last.Done && !strings.Contains(pack.Text, query) {

@@ -141,10 +141,14 @@ func (ws *Workspace) buildPack(ctx context.Context, session string, req PackRequ
 	if err != nil {
 		return PackReply{}, err
 	}
+	pins, err := p.pinItems()
+	if err != nil {
+		return PackReply{}, err
+	}
 	pack, err := layers.Build(layers.Input{
 		Seed: p.seed(req), Session: session, Sequence: p.view.Seq(), Layout: req.Layout,
 		Budget: req.Budget, Policy: ws.opts.Policy, Settings: ws.settings, Count: p.counter,
-		System: p.system(req.System), Stream: p.stream.conversations, Start: p.stream.start,
+		System: p.system(req.System), Pins: pins, Stream: p.stream.conversations, Start: p.stream.start,
 		WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
 	})
 	var small *layers.BudgetError

@@ -22,6 +22,7 @@ const (
 	kindArchive      = "archive"
 	kindHousekeeping = "housekeeping"
 	kindUsage        = "usage"
+	kindPin          = "pin"
 )
 
 // Counters of a workspace.
@@ -99,6 +100,7 @@ type toolRecord struct {
 // Names of lists.
 const (
 	listConversations = "conversations"
+	listPins          = "pins"
 	listSessions      = "sessions"
 )
 

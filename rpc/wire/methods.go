@@ -57,6 +57,9 @@ const (
 	MethodContextRequest     = "hexapla/context/request"
 	MethodSearchQuery        = "hexapla/search/query"
 	MethodReferenceLookup    = "hexapla/reference/lookup"
+	MethodPinAdd             = "hexapla/pin/add"
+	MethodPinRemove          = "hexapla/pin/remove"
+	MethodPinList            = "hexapla/pin/list"
 	MethodPackBuild          = "hexapla/pack/build"
 	MethodBudgetReport       = "hexapla/budget/report"
 	MethodPackReplay         = "hexapla/pack/replay"
@@ -98,6 +101,12 @@ func Methods() []Method {
 			"Finds conversations and tool outputs by relevance; the parts of each score are shown.", KindNotFound, KindQueryTooComplex, KindStateChanged),
 		request[ReferenceLookupParams, ReferenceLookupResult](MethodReferenceLookup, ClassRead,
 			"Finds where a file, function, concept or error was spoken of.", KindNotFound),
+		request[PinAddParams, PinAddResult](MethodPinAdd, ClassWrite,
+			"Pins a text: it stands in every pack of the workspace and is never dropped.", KindOpIDReused),
+		request[PinRemoveParams, PinRemoveResult](MethodPinRemove, ClassWrite,
+			"Takes a pin away.", KindNotFound, KindOpIDReused),
+		request[PinListParams, PinListResult](MethodPinList, ClassRead,
+			"Lists the pins of a workspace, oldest first."),
 		request[PackBuildParams, PackBuildResult](MethodPackBuild, ClassRead,
 			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall),
 		request[BudgetReportParams, BudgetReportResult](MethodBudgetReport, ClassWrite,

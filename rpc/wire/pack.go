@@ -200,9 +200,9 @@ type PackTokens struct {
 
 // Section is a run of items of one layer.
 type Section struct {
-	// "system", "headers", "summaries", "currentContext", "activeMemory",
-	// "retrieved" or "input".
-	Name string `json:"name" enum:"system,headers,summaries,currentContext,activeMemory,retrieved,input"`
+	// "system", "pins", "headers", "summaries", "currentContext", "names" (the
+	// roster of what is out of view), "activeMemory", "retrieved" or "input".
+	Name string `json:"name" enum:"system,pins,headers,summaries,currentContext,names,activeMemory,retrieved,input"`
 	// 0 to 5; -1 for system and input.
 	Layer int `json:"layer"`
 	// Tokens it may use, after unused shares have flowed on.
@@ -223,9 +223,10 @@ type PackItem struct {
 	ID string `json:"id"`
 	// The detail it is shown in: "header", "summary", "full", "excerpt"
 	// (beginning and end), "brief" (what it came to), "line" (that it
-	// happened), "digest" (what folded turns came to), "rollup" (many headers
-	// in one) or "heading" (a line of the pack itself).
-	Detail string `json:"detail" enum:"header,summary,full,excerpt,brief,line,digest,rollup,heading"`
+	// happened), "digest" (what folded turns came to), "roster" (names that were
+	// used), "rollup" (many headers in one) or "heading" (a line of the pack
+	// itself).
+	Detail string `json:"detail" enum:"header,summary,full,excerpt,brief,line,digest,roster,rollup,heading"`
 	// Tokens.
 	Tokens int `json:"tokens"`
 }

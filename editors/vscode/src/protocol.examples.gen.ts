@@ -25,6 +25,12 @@ import type {
   PackReplayParams,
   PackReplayResult,
   PackedParams,
+  PinAddParams,
+  PinAddResult,
+  PinListParams,
+  PinListResult,
+  PinRemoveParams,
+  PinRemoveResult,
   RecordedParams,
   ReferenceLookupParams,
   ReferenceLookupResult,
@@ -1178,6 +1184,45 @@ export const packReplayMatchResult = {
     }
   } satisfies PackReplayResult;
 
+// testdata/protocol/examples/pin-add/rule.json
+export const pinAddRuleParams = {
+    "session": "main",
+    "text": "Durations are written as time.Duration, never as seconds.",
+    "key": "pin-1"
+  } satisfies PinAddParams;
+export const pinAddRuleResult = {
+    "pin": {
+      "id": "p1",
+      "text": "Durations are written as time.Duration, never as seconds.",
+      "tokens": 16
+    },
+    "sequence": 37
+  } satisfies PinAddResult;
+
+// testdata/protocol/examples/pin-list/one.json
+export const pinListOneParams = {"session": "main"} satisfies PinListParams;
+export const pinListOneResult = {
+    "pins": [
+      {
+        "id": "p1",
+        "text": "Durations are written as time.Duration, never as seconds.",
+        "tokens": 16
+      }
+    ],
+    "sequence": 37
+  } satisfies PinListResult;
+
+// testdata/protocol/examples/pin-remove/rule.json
+export const pinRemoveRuleParams = {"session": "main", "pin": "p1"} satisfies PinRemoveParams;
+export const pinRemoveRuleResult = {
+    "pin": {
+      "id": "p1",
+      "text": "Durations are written as time.Duration, never as seconds.",
+      "tokens": 16
+    },
+    "sequence": 38
+  } satisfies PinRemoveResult;
+
 // testdata/protocol/examples/budget-report/prompt.json
 export const budgetReportPromptParams = {
     "session": "main",
@@ -1192,7 +1237,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 37
+    "sequence": 39
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -1392,7 +1437,7 @@ export const instructionsGetToolsResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 37,
+    "sequence": 39,
     "conversations": 3,
     "turns": 9,
     "fullTokens": 429,
@@ -1461,22 +1506,25 @@ export const metricsGetCountsResult = {
         "p95Ms": 0.181,
         "p99Ms": 0.181
       },
-      {"method": "hexapla/pack/build", "count": 3, "p50Ms": 2.048, "p95Ms": 2.435, "p99Ms": 2.435},
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 2.048, "p95Ms": 2.435, "p99Ms": 2.435},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 2.435, "p95Ms": 2.435, "p99Ms": 2.435},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
+      {"method": "hexapla/pack/build", "count": 3, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
       {
         "method": "hexapla/budget/report",
-        "count": 2,
-        "p50Ms": 2.435,
-        "p95Ms": 2.435,
-        "p99Ms": 2.435
-      },
-      {"method": "hexapla/pack/replay", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
-      {
-        "method": "hexapla/instructions/get",
         "count": 2,
         "p50Ms": 0.215,
         "p95Ms": 0.256,
         "p99Ms": 0.256
+      },
+      {"method": "hexapla/pack/replay", "count": 1, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/instructions/get",
+        "count": 2,
+        "p50Ms": 0.304,
+        "p95Ms": 0.431,
+        "p99Ms": 0.431
       }
     ]
   } satisfies MetricsGetResult;
@@ -1495,9 +1543,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 37
+    "sequence": 39
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 42, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 44, "completed": "c3"} satisfies SessionCloseResult;

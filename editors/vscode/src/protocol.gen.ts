@@ -579,10 +579,10 @@ export interface PackTokens {
 /** Section is a run of items of one layer. */
 export interface Section {
   /**
-   * "system", "headers", "summaries", "currentContext", "activeMemory", "retrieved" or
-   * "input".
+   * "system", "pins", "headers", "summaries", "currentContext", "names" (the roster of what is
+   * out of view), "activeMemory", "retrieved" or "input".
    */
-  name: 'system' | 'headers' | 'summaries' | 'currentContext' | 'activeMemory' | 'retrieved' | 'input';
+  name: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'names' | 'activeMemory' | 'retrieved' | 'input';
   /** 0 to 5; -1 for system and input. */
   layer: integer;
   /** Tokens it may use, after unused shares have flowed on. */
@@ -606,9 +606,10 @@ export interface PackItem {
   /**
    * The detail it is shown in: "header", "summary", "full", "excerpt" (beginning and end),
    * "brief" (what it came to), "line" (that it happened), "digest" (what folded turns came
-   * to), "rollup" (many headers in one) or "heading" (a line of the pack itself).
+   * to), "roster" (names that were used), "rollup" (many headers in one) or "heading" (a line
+   * of the pack itself).
    */
-  detail: 'header' | 'summary' | 'full' | 'excerpt' | 'brief' | 'line' | 'digest' | 'rollup' | 'heading';
+  detail: 'header' | 'summary' | 'full' | 'excerpt' | 'brief' | 'line' | 'digest' | 'roster' | 'rollup' | 'heading';
   /** Tokens. */
   tokens: integer;
 }
@@ -1299,6 +1300,66 @@ export interface RecordedParams {
   conversation?: string;
 }
 
+/** Pin is a text that is in every pack. */
+export interface Pin {
+  /** The pin's id. */
+  id: string;
+  /** The text. */
+  text: string;
+  /** What it takes in a pack, with its heading, by the session's model. */
+  tokens: integer;
+}
+
+/** PinAddParams pins a text. */
+export interface PinAddParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** At most 8 KiB. A text that is pinned already keeps its pin; a workspace has at most 50. */
+  text: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** PinAddResult is the pin. */
+export interface PinAddResult {
+  /** The pin. */
+  pin: Pin;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** PinRemoveParams names a pin. */
+export interface PinRemoveParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The pin's id. */
+  pin: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** PinRemoveResult is the pin that was taken away. Packs of the past keep it. */
+export interface PinRemoveResult {
+  /** The pin. */
+  pin: Pin;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** PinListParams asks for the pins. */
+export interface PinListParams {
+  /** An open session of the workspace. */
+  session: string;
+}
+
+/** PinListResult lists pins. */
+export interface PinListResult {
+  /** The pins, oldest first. */
+  pins: Pin[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
 /**
  * Opens a session in a workspace, or resumes it by its id; the store is created at the first
  * use.
@@ -1375,6 +1436,24 @@ export const SearchQueryRequest = {
 export const ReferenceLookupRequest = {
   method: 'hexapla/reference/lookup',
   type: new RequestType<ReferenceLookupParams, ReferenceLookupResult, ErrorData>('hexapla/reference/lookup'),
+} as const;
+
+/** Pins a text: it stands in every pack of the workspace and is never dropped. */
+export const PinAddRequest = {
+  method: 'hexapla/pin/add',
+  type: new RequestType<PinAddParams, PinAddResult, ErrorData>('hexapla/pin/add'),
+} as const;
+
+/** Takes a pin away. */
+export const PinRemoveRequest = {
+  method: 'hexapla/pin/remove',
+  type: new RequestType<PinRemoveParams, PinRemoveResult, ErrorData>('hexapla/pin/remove'),
+} as const;
+
+/** Lists the pins of a workspace, oldest first. */
+export const PinListRequest = {
+  method: 'hexapla/pin/list',
+  type: new RequestType<PinListParams, PinListResult, ErrorData>('hexapla/pin/list'),
 } as const;
 
 /** Builds the context for the next model call within a token budget. */

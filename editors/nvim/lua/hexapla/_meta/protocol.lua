@@ -17,6 +17,9 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/context/request" # Answers the model's context requests; what was served is part of the next pack.
 ---| "hexapla/search/query" # Finds conversations and tool outputs by relevance; the parts of each score are shown.
 ---| "hexapla/reference/lookup" # Finds where a file, function, concept or error was spoken of.
+---| "hexapla/pin/add" # Pins a text: it stands in every pack of the workspace and is never dropped.
+---| "hexapla/pin/remove" # Takes a pin away.
+---| "hexapla/pin/list" # Lists the pins of a workspace, oldest first.
 ---| "hexapla/pack/build" # Builds the context for the next model call within a token budget.
 ---| "hexapla/budget/report" # Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.
 ---| "hexapla/pack/replay" # Builds a past pack again from the store and compares checksums.
@@ -349,7 +352,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 
 ---Section is a run of items of one layer.
 ---@class hexapla.Section
----@field name "system"|"headers"|"summaries"|"currentContext"|"activeMemory"|"retrieved"|"input" # "system", "headers", "summaries", "currentContext", "activeMemory", "retrieved" or "input".
+---@field name "system"|"pins"|"headers"|"summaries"|"currentContext"|"names"|"activeMemory"|"retrieved"|"input" # "system", "pins", "headers", "summaries", "currentContext", "names" (the roster of what is out of view), "activeMemory", "retrieved" or "input".
 ---@field layer integer # 0 to 5; -1 for system and input.
 ---@field allowance integer # Tokens it may use, after unused shares have flowed on.
 ---@field tokens integer # Tokens of the section.
@@ -359,7 +362,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---PackItem is one thing in a section.
 ---@class hexapla.PackItem
 ---@field id string # Id of a conversation ("c12"), a turn ("c12#3") or one of several tool outputs of a turn ("c12#3/2"); or a name such as "rollup", "heading", "context:c12", "related:c12" or "served:r4:1".
----@field detail "header"|"summary"|"full"|"excerpt"|"brief"|"line"|"digest"|"rollup"|"heading" # The detail it is shown in: "header", "summary", "full", "excerpt" (beginning and end), "brief" (what it came to), "line" (that it happened), "digest" (what folded turns came to), "rollup" (many headers in one) or "heading" (a line of the pack itself).
+---@field detail "header"|"summary"|"full"|"excerpt"|"brief"|"line"|"digest"|"roster"|"rollup"|"heading" # The detail it is shown in: "header", "summary", "full", "excerpt" (beginning and end), "brief" (what it came to), "line" (that it happened), "digest" (what folded turns came to), "roster" (names that were used), "rollup" (many headers in one) or "heading" (a line of the pack itself).
 ---@field tokens integer # Tokens.
 
 ---Branches are the three parts of the outgoing message.
@@ -741,3 +744,40 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field method string # The method that wrote.
 ---@field sequence integer # The workspace's newest sequence number.
 ---@field conversation? string # The conversation, if one was written to.
+
+---Pin is a text that is in every pack.
+---@class hexapla.Pin
+---@field id string # The pin's id.
+---@field text string # The text.
+---@field tokens integer # What it takes in a pack, with its heading, by the session's model.
+
+---PinAddParams pins a text.
+---@class hexapla.PinAddParams
+---@field session string # An open session of the workspace.
+---@field text string # At most 8 KiB. A text that is pinned already keeps its pin; a workspace has at most 50.
+---@field key? string # Idempotency key.
+
+---PinAddResult is the pin.
+---@class hexapla.PinAddResult
+---@field pin hexapla.Pin # The pin.
+---@field sequence integer # The workspace's newest sequence number.
+
+---PinRemoveParams names a pin.
+---@class hexapla.PinRemoveParams
+---@field session string # An open session of the workspace.
+---@field pin string # The pin's id.
+---@field key? string # Idempotency key.
+
+---PinRemoveResult is the pin that was taken away. Packs of the past keep it.
+---@class hexapla.PinRemoveResult
+---@field pin hexapla.Pin # The pin.
+---@field sequence integer # The workspace's newest sequence number.
+
+---PinListParams asks for the pins.
+---@class hexapla.PinListParams
+---@field session string # An open session of the workspace.
+
+---PinListResult lists pins.
+---@class hexapla.PinListResult
+---@field pins hexapla.Pin[] # The pins, oldest first.
+---@field sequence integer # The workspace's newest sequence number.
