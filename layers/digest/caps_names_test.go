@@ -16,7 +16,7 @@ func TestTrimKeepsNamesWhole(t *testing.T) {
 	t.Parallel()
 	var cc layers.CurrentContext
 	for i := range 8 {
-		cc.ActiveEntities.Files = append(cc.ActiveEntities.Files, fmt.Sprintf("/home/somebody/work/0d1f7a52-90c4-4d6e-8f1b-5b1f0c9d7e21/project-with-a-long-name/cmd/server/internal/strategy/manual_commit_part_%d_test.go", i))
+		cc.ActiveEntities.Files = append(cc.ActiveEntities.Files, fmt.Sprintf("/home/somebody/src/0d1f7a52-90c4-4d6e-8f1b-5b1f0c9d7e21/project-with-a-long-name/cmd/server/internal/strategy/manual_commit_part_%d_test.go", i))
 		cc.ActiveEntities.Functions = append(cc.ActiveEntities.Functions, fmt.Sprintf("TestManualCommitStrategyCondensesTheSessionWithIndex%d", i))
 	}
 	cc.OverallNarrative = strings.Repeat("The strategy was split into parts and each part has a test of its own. ", 40)
