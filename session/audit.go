@@ -52,6 +52,9 @@ func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply) {
 			ws.opts.Logf("workspace %s: audit: %v", ws.ID, err)
 		}
 	}
+	if err := ws.keepTable(policyTable(pack.Settings), encode(ws.opts.Policy)); err != nil {
+		ws.opts.Logf("workspace %s: audit: %v", ws.ID, err)
+	}
 	ws.store.AppendAudit(reply.Checksum, encode(record))
 }
 
@@ -66,6 +69,9 @@ func (ws *Workspace) keepTable(name string, body []byte) error {
 	ws.tables.Store(name, true)
 	return nil
 }
+
+// policyTable is the table that holds the policy of a settings digest.
+func policyTable(settings string) string { return "policy/" + settings }
 
 // AuditEntry is one pack that was built.
 type AuditEntry struct {
@@ -118,10 +124,12 @@ func (s *Session) Audit(filter AuditFilter) (entries []AuditEntry, more int64, e
 	return entries, more, err
 }
 
-// Replay builds a pack of the audit log again.
+// Replay builds a pack of the audit log again, with the policy that it was built
+// with.
 func (s *Session) Replay(ctx context.Context, checksum string) (PackReply, error) {
 	ws := s.Workspace
 	var record auditRecord
+	var policy []byte
 	err := ws.view(0, func(v storage.View) error {
 		_, body, ok := v.AuditByChecksum(checksum)
 		if !ok {
@@ -130,6 +138,7 @@ func (s *Session) Replay(ctx context.Context, checksum string) (PackReply, error
 		if err := json.Unmarshal(body, &record); err != nil {
 			return fmt.Errorf("read audit entry: %w", err)
 		}
+		policy, _ = v.Table(policyTable(record.Settings))
 		if record.System != "" {
 			parts, ok := v.Table(record.System)
 			if !ok {
@@ -141,6 +150,13 @@ func (s *Session) Replay(ctx context.Context, checksum string) (PackReply, error
 	})
 	if err != nil {
 		return PackReply{}, err
+	}
+	if record.Settings != ws.settings && policy != nil {
+		then, err := layers.ParsePolicy(policy, layers.DefaultPolicy())
+		if err != nil {
+			return PackReply{}, fmt.Errorf("policy of the pack: %w", err)
+		}
+		ws = ws.withPolicy(then)
 	}
 	req := record.Request
 	req.AsOf = record.Sequence

@@ -72,6 +72,14 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 	return ws, nil
 }
 
+// withPolicy returns the same workspace under another policy, to build packs of
+// the past. It has caches of its own and must not be closed.
+func (ws *Workspace) withPolicy(policy layers.Policy) *Workspace {
+	opts := ws.opts
+	opts.Policy = policy
+	return &Workspace{ID: ws.ID, opts: opts, store: ws.store, index: ws.index, engine: ws.engine, settings: policyDigest(policy)}
+}
+
 func (ws *Workspace) close() error {
 	ws.stop()
 	ws.stopped.Wait()
