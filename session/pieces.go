@@ -156,8 +156,10 @@ func (s *shaper) result(id string, result *layers.ToolResult, seq int64) layers.
 		layers.Form{Detail: layers.FormBrief, Text: brief},
 		layers.Form{Detail: layers.FormLine, Text: line},
 	)
-	if fresh := block(head, s.cut(content, s.policy.FreshCap)); len(fresh) > len(piece.Forms[0].Text) {
-		piece.Fresh = s.forms(layers.Form{Detail: layers.FormFull, Text: fresh})
+	if s.policy.FreshCap > s.policy.ResultCap {
+		if fresh := block(head, s.cut(content, s.policy.FreshCap)); len(fresh) > len(piece.Forms[0].Text) {
+			piece.Fresh = s.forms(layers.Form{Detail: layers.FormFull, Text: fresh})
+		}
 	}
 	return piece
 }

@@ -384,3 +384,20 @@ func TestInputIsShownWhole(t *testing.T) {
 		t.Errorf("of a longer input %d lines are shown", strings.Count(text, "\n"))
 	}
 }
+
+// TestShortOutputsStandWhole: an output of a few bytes is shown as it is.
+func TestShortOutputsStandWhole(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, t.TempDir())
+	_, err := s.Record(t.Context(), session.RecordRequest{Contents: []string{"ok"}, Turns: []layers.Turn{
+		{Role: layers.RoleUser, Text: "Is it up?"},
+		{Role: layers.RoleAssistant, Calls: []layers.ToolCall{{ID: "a", Name: "ping", Input: `{}`}}},
+		{Role: layers.RoleTool, Results: []layers.ToolResult{{CallID: "a", Content: "ok"}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := pack(t, s, 4000).Pack.Text; !strings.HasSuffix(text, "tool ping\nok\n") {
+		t.Errorf("%s", text)
+	}
+}
