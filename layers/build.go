@@ -286,6 +286,7 @@ func (b *builder) render() (*Pack, error) {
 
 	var order []Section
 	stable := 0 // sections that stay in front until the next fold
+	head := 1   // sections before the stream
 	if in.Layout == LayoutNarrativeFirst {
 		order = append(order, system, pins, current, headers)
 		active, retrieved := splitRetrieved(context)
@@ -295,6 +296,9 @@ func (b *builder) render() (*Pack, error) {
 		stable = 1
 	} else {
 		order = append(order, system, pins, headers, summaries, current)
+		if head = len(order); b.plan.names > 0 {
+			head++
+		}
 		order = append(order, context...)
 		stable = len(order)
 		if b.update.ID != "" {
@@ -302,6 +306,7 @@ func (b *builder) render() (*Pack, error) {
 		}
 	}
 	order = append(order, input)
+	borders := b.borders(head, stable, len(order))
 
 	p := &Pack{
 		Seed: in.Seed, Layout: in.Layout, Sequence: in.Sequence, Session: in.Session,
@@ -354,6 +359,7 @@ func (b *builder) render() (*Pack, error) {
 		if len(s.Items) > 0 {
 			p.Sections = append(p.Sections, *s)
 		}
+		p.mark(borders, i+1, text.Len())
 	}
 	p.Text = text.String()
 	p.Branches = Branches{System: p.Text[:systemEnd], Context: p.Text[systemEnd:contextEnd], Input: p.Text[contextEnd:]}

@@ -31,6 +31,12 @@ type Item struct {
 	Form   Form
 	Reason string // why it has less detail than it could; "" if it does not
 	From   Form   // the form it would have had
+
+	// What follows is for renderings and no part of the canonical form.
+
+	Answer bool        // said by the assistant
+	Calls  []ToolCall  // that it makes, if it shows all of them whole
+	Result *CallResult // whose output it is, if it shows it in full
 }
 
 // Section is a run of items of one layer.
@@ -84,6 +90,9 @@ type Pack struct {
 	Dropped     []Drop
 	Settings    string
 	Calibration *Calibration // nil where the budget was in counted tokens
+	// Breakpoints are in order of their bytes, at most MaxBreakpoints. They are
+	// no part of the canonical form.
+	Breakpoints []Breakpoint
 }
 
 // Calibration is how a budget in the provider's tokens became one in counted

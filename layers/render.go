@@ -66,13 +66,22 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 				b.drop(piece.ID, full.Detail, form.Detail, DropBudget, full.Tokens-form.Tokens)
 			}
 			name, layer := sectionOf(*piece, k >= inputFrom)
-			add(Item{ID: piece.ID, Form: form}, name, layer)
+			add(itemOf(piece, form), name, layer)
 		}
 		if conversation.Done {
 			add(Item{ID: conversation.ID, Form: conversation.Close}, SectionActiveMemory, LayerActiveMemory)
 		}
 	}
 	return context, input, nil
+}
+
+// itemOf is a piece as an item in one of its forms.
+func itemOf(piece *Piece, form Form) Item {
+	item := Item{ID: piece.ID, Form: form, Answer: piece.Answer}
+	if form.Detail == FormFull {
+		item.Calls, item.Result = piece.Calls, piece.Result
+	}
+	return item
 }
 
 // sectionOf returns where a piece stands.

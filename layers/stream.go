@@ -47,6 +47,11 @@ type Piece struct {
 	// first that there is room for is shown while the piece belongs to the input,
 	// and never after that. It stands at the end, so it moves no prefix.
 	Fresh []Form
+	// Calls of tools that an assistant's piece makes, if the first of Forms shows
+	// each of them whole: it ends in the lines of the calls.
+	Calls []ToolCall
+	// Result tells whose output a piece is; nil if it is not a tool's.
+	Result *CallResult
 }
 
 // Names are the names in a text, each once, in the order of their first

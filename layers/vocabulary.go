@@ -82,6 +82,15 @@ type ToolCall struct {
 	Input string `json:"input"` // JSON text as the model gave it
 }
 
+// Line is the call as the full form of its turn shows it.
+func (c ToolCall) Line() string { return "call " + c.Name + " " + c.Input + "\n" }
+
+// CallResult tells which call an output belongs to.
+type CallResult struct {
+	CallID string // "" if the client did not say
+	Failed bool
+}
+
 // ToolResult is what a tool call returned. Content is the whole output while a
 // turn is being recorded; in the store only Blob and Compressed remain.
 type ToolResult struct {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"hexapla/layers"
+	"hexapla/layers/rendering"
 	"hexapla/rpc/wire"
 	"hexapla/session"
 )
@@ -14,6 +15,9 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 	s, err := b.service.Session(p.Session)
 	if err != nil {
 		return nil, domainError(err)
+	}
+	if err := checkRender(p.Render); err != nil {
+		return nil, err
 	}
 	req := session.PackRequest{
 		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, AsOf: p.AsOf, Fill: p.Fill, Unit: p.BudgetUnit,
@@ -35,9 +39,47 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 		Session: p.Session, Checksum: reply.Checksum, Sequence: reply.Pack.Sequence, Tokens: reply.Pack.Used(),
 		Available: p.Budget.Total - p.Budget.Reserved, CachedShare: reply.CachedShare, Dropped: len(reply.Pack.Dropped),
 	})
+	rendered, err := renderingOf(reply.Pack, p.Render)
+	if err != nil {
+		return nil, err
+	}
 	return &wire.PackBuildResult{
-		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical),
-		Stability: wire.Stability{CommonPrefixBytes: reply.PrefixBytes, CommonPrefixTokens: reply.PrefixTokens, CachedShare: reply.CachedShare},
+		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical), Stability: stabilityToWire(reply), Rendering: rendered,
+	}, nil
+}
+
+func stabilityToWire(reply session.PackReply) wire.Stability {
+	out := wire.Stability{
+		CommonPrefixBytes: reply.PrefixBytes, CommonPrefixTokens: reply.PrefixTokens, CachedShare: reply.CachedShare,
+		StablePrefixBytes: reply.Pack.StableBytes, Epoch: reply.Pack.Epoch, EpochReason: reply.Pack.EpochReason,
+		Breakpoints: []wire.Breakpoint{},
+	}
+	for _, b := range reply.Pack.Breakpoints {
+		out.Breakpoints = append(out.Breakpoints, wire.Breakpoint(b))
+	}
+	return out
+}
+
+// checkRender checks the name of a rendering before anything is done for it.
+func checkRender(format string) error {
+	if format == "" || rendering.Format(format).Valid() {
+		return nil
+	}
+	return InvalidParams("render", `render: must be "anthropic-messages", "openai-chat", "openai-responses", "gemini-contents" or "text"`)
+}
+
+// renderingOf gives a pack in the shape asked for, nil if none is.
+func renderingOf(pack *layers.Pack, format string) (*wire.Rendering, error) {
+	if format == "" {
+		return nil, nil
+	}
+	r, err := rendering.Render(pack, rendering.Format(format))
+	if err != nil {
+		return nil, err
+	}
+	return &wire.Rendering{
+		Format: string(r.Format), Body: json.RawMessage(r.Body), Tokens: r.Tokens,
+		FramingTokens: r.FramingTokens, Framing: string(r.Framing),
 	}, nil
 }
 
@@ -64,12 +106,20 @@ func (b *backend) packReplay(ctx context.Context, p *wire.PackReplayParams) (*wi
 	if err != nil {
 		return nil, domainError(err)
 	}
+	if err := checkRender(p.Render); err != nil {
+		return nil, err
+	}
 	reply, err := s.Replay(ctx, p.Checksum)
 	if err != nil {
 		return nil, domainError(err)
 	}
+	rendered, err := renderingOf(reply.Pack, p.Render)
+	if err != nil {
+		return nil, err
+	}
 	return &wire.PackReplayResult{
 		Checksum: p.Checksum, Rebuilt: reply.Checksum, Match: reply.Checksum == p.Checksum, Pack: json.RawMessage(reply.Canonical),
+		Rendering: rendered,
 	}, nil
 }
 

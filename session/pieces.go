@@ -40,7 +40,7 @@ func (s *shaper) pieces(conversation string, turn *layers.Turn, seq int64) []lay
 	case layers.RoleAssistant:
 		names := s.names(saidBy(turn))
 		names.Active = true
-		return []layers.Piece{{ID: id, Seq: seq, Answer: true, Forms: s.assistantForms(id, turn), Names: names}}
+		return []layers.Piece{{ID: id, Seq: seq, Answer: true, Forms: s.assistantForms(id, turn), Names: names, Calls: s.whole(turn.Calls)}}
 	}
 	out := make([]layers.Piece, 0, len(turn.Results)+1)
 	if turn.Text != "" {
@@ -95,6 +95,16 @@ func (s *shaper) assistantForms(id string, turn *layers.Turn) []layers.Form {
 	)
 }
 
+// whole returns the calls if a full form shows each of them whole, else nil.
+func (s *shaper) whole(calls []layers.ToolCall) []layers.ToolCall {
+	for _, call := range calls {
+		if s.cut(call.Input, s.policy.CallCap) != call.Input {
+			return nil
+		}
+	}
+	return calls
+}
+
 // callNames lists the tools that were called, each once.
 func callNames(calls []layers.ToolCall) string {
 	var names []string
@@ -136,7 +146,7 @@ func saidBy(turn *layers.Turn) string {
 
 // result is the piece of a tool's output.
 func (s *shaper) result(id string, result *layers.ToolResult, seq int64) layers.Piece {
-	piece := layers.Piece{ID: id, Seq: seq}
+	piece := layers.Piece{ID: id, Seq: seq, Result: &layers.CallResult{CallID: result.CallID, Failed: result.IsError}}
 	head := "### " + id + " tool " + oneLine(result.Tool)
 	if result.IsError {
 		head += " failed"

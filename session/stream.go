@@ -303,7 +303,7 @@ func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) err
 	id := turnID(c.ID, number)
 	piece := layers.Piece{ID: id, Seq: p.view.Seq(), User: true, Forms: sh.userForms(id, &turn)}
 	if pending.kind == layers.InputToolResponse {
-		piece.User = false
+		piece.User, piece.Result = false, &layers.CallResult{}
 		head := "### " + id + " tool"
 		piece.Forms = sh.forms(
 			layers.Form{Detail: layers.FormFull, Text: block(head, sh.cut(pending.content, sh.policy.ResultCap))},

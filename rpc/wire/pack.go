@@ -62,6 +62,9 @@ type PackBuildParams struct {
 	// afresh and fills its budget, instead of keeping the bytes of the pack before
 	// in front and leaving room for what comes.
 	Fill bool `json:"fill,omitempty"`
+	// Also give the pack in this shape: "anthropic-messages", "openai-chat",
+	// "openai-responses", "gemini-contents" or "text".
+	Render string `json:"render,omitempty" enum:"anthropic-messages,openai-chat,openai-responses,gemini-contents,text"`
 }
 
 // PackBuildResult is a pack. Pack is in canonical JSON (RFC 8785); checksum is
@@ -71,11 +74,15 @@ type PackBuildResult struct {
 	Checksum string `json:"checksum"`
 	// The pack, of the form Pack.
 	Pack json.RawMessage `json:"pack" form:"Pack"`
-	// How this pack continues the one before. Not part of the checksum.
+	// What of this pack stays, and how it continues the one before. Not part of
+	// the checksum.
 	Stability Stability `json:"stability"`
+	// The pack in the shape asked for with render. Not part of the checksum.
+	Rendering *Rendering `json:"rendering,omitempty"`
 }
 
-// Stability compares a pack with the one built before it for the session.
+// Stability tells what of a pack stays in packs to come, and compares it with
+// the one built before it for the session.
 type Stability struct {
 	// Bytes at the beginning of text that are the same as before.
 	CommonPrefixBytes int `json:"commonPrefixBytes"`
@@ -83,6 +90,49 @@ type Stability struct {
 	CommonPrefixTokens int `json:"commonPrefixTokens"`
 	// Share of text's bytes, 0 to 1.
 	CachedShare float64 `json:"cachedShare"`
+	// As in Pack.
+	StablePrefixBytes int `json:"stablePrefixBytes"`
+	// As in Pack.
+	Epoch int64 `json:"epoch"`
+	// As in Pack: "start", "window", "budget" or "fill".
+	EpochReason string `json:"epochReason" enum:"start,window,budget,fill"`
+	// Where it pays to have a provider keep the prompt, in order of bytes, at
+	// most four.
+	Breakpoints []Breakpoint `json:"breakpoints"`
+}
+
+// Breakpoint is a place in a pack's text up to which packs to come repeat the
+// bytes. Items end there, so tokens add up.
+type Breakpoint struct {
+	// Bytes of text up to it.
+	Bytes int `json:"bytes"`
+	// Tokens of text up to it.
+	Tokens int `json:"tokens"`
+	// Name of the section that ends there, as in Section.
+	Section string `json:"section"`
+	// "1h" for what changes only when the window moves or at a fold, "5m" for the
+	// stream, which grows with every call.
+	TTL string `json:"ttl" enum:"1h,5m"`
+}
+
+// Rendering is a pack as the part of a model request that carries context.
+type Rendering struct {
+	// "anthropic-messages", "openai-chat", "openai-responses", "gemini-contents"
+	// or "text", as asked for.
+	Format string `json:"format" enum:"anthropic-messages,openai-chat,openai-responses,gemini-contents,text"`
+	// Members of the request, in canonical JSON: {system, messages}, {messages},
+	// {instructions, input} or {systemInstruction, contents}, without system
+	// prompt where there is none; for "text" a string, the pack's text.
+	Body json.RawMessage `json:"body" form:"any"`
+	// Tokens of all texts in body: the pack's tokens.used. A call counts as its
+	// line in the pack.
+	Tokens int `json:"tokens"`
+	// Estimate of the tokens that the provider adds for messages and roles; 0
+	// where framing is not "published".
+	FramingTokens int `json:"framingTokens"`
+	// Where framingTokens comes from: "published" (a rule of the provider),
+	// "unknown" (there is no such rule) or "none" (nothing is added to a text).
+	Framing string `json:"framing" enum:"published,unknown,none"`
 }
 
 // BudgetReportParams is what the provider says of one prompt. Either checksum or
@@ -264,6 +314,9 @@ type PackReplayParams struct {
 	Session string `json:"session"`
 	// Checksum of the pack.
 	Checksum string `json:"checksum"`
+	// Also give the pack in this shape: "anthropic-messages", "openai-chat",
+	// "openai-responses", "gemini-contents" or "text".
+	Render string `json:"render,omitempty" enum:"anthropic-messages,openai-chat,openai-responses,gemini-contents,text"`
 }
 
 // PackReplayResult compares the pack with what it was.
@@ -276,6 +329,8 @@ type PackReplayResult struct {
 	Match bool `json:"match"`
 	// The pack built again, of the form Pack.
 	Pack json.RawMessage `json:"pack" form:"Pack"`
+	// The pack in the shape asked for with render.
+	Rendering *Rendering `json:"rendering,omitempty"`
 }
 
 // Calibration is how a budget in the provider's tokens became one in counted

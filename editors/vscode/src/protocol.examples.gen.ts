@@ -271,7 +271,20 @@ export const packBuildLoopResult = {
         "used": 399
       }
     },
-    "stability": {"commonPrefixBytes": 0, "commonPrefixTokens": 0, "cachedShare": 0}
+    "stability": {
+      "commonPrefixBytes": 0,
+      "commonPrefixTokens": 0,
+      "cachedShare": 0,
+      "stablePrefixBytes": 351,
+      "epoch": 3,
+      "epochReason": "start",
+      "breakpoints": [
+        {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
+        {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
+        {"bytes": 351, "tokens": 99, "section": "activeMemory", "ttl": "5m"},
+        {"bytes": 1217, "tokens": 399, "section": "input", "ttl": "5m"}
+      ]
+    }
   } satisfies PackBuildResult;
 
 // testdata/protocol/examples/event-packed/loop.json
@@ -284,6 +297,188 @@ export const eventPackedLoopParams = {
     "cachedShare": 0,
     "dropped": 0
   } satisfies PackedParams;
+
+// testdata/protocol/examples/pack-build/rendering.json
+export const packBuildRenderingParams = {
+    "session": "main",
+    "budget": {"total": 4000, "reserved": 1000},
+    "system": {"environment": "Go 1.26, Linux.", "guardrails": "Ask before you delete files."},
+    "task": "fix-timer",
+    "render": "anthropic-messages"
+  } satisfies PackBuildParams;
+export const packBuildRenderingResult = {
+    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "pack": {
+      "branches": {
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+        "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+        "userInput": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n"
+      },
+      "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
+      "dropped": [],
+      "encoding": "o200k_base",
+      "epoch": 3,
+      "epochReason": "start",
+      "estimate": false,
+      "guaranteed": ["currentContext", "headers"],
+      "layout": "stable-prefix",
+      "quotas": {"fulls": 3, "summaries": 1339},
+      "sections": [
+        {
+          "allowance": 3000,
+          "items": [
+            {"detail": "full", "id": "environment", "tokens": 11},
+            {"detail": "full", "id": "guardrails", "tokens": 10}
+          ],
+          "layer": -1,
+          "name": "system",
+          "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+          "tokens": 21
+        },
+        {
+          "allowance": 297,
+          "items": [{"detail": "full", "id": "currentContext", "tokens": 8}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "# Current context\nnothing recorded yet\n",
+          "tokens": 8
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c1#1", "tokens": 33},
+            {"detail": "full", "id": "c1#2", "tokens": 37}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+          "tokens": 70
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c1#3/1", "tokens": 101},
+            {"detail": "full", "id": "c1#3/2", "tokens": 199}
+          ],
+          "layer": -1,
+          "name": "input",
+          "text": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
+          "tokens": 300
+        }
+      ],
+      "seed": "f9a7feef7a995e1e",
+      "selectionPolicy": "deterministic-v1",
+      "sequence": 9,
+      "session": "main",
+      "settings": "7754c13bca0a95f1",
+      "stablePrefixBytes": 351,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
+      "tokens": {
+        "available": 3000,
+        "context": 78,
+        "fullHistory": 333,
+        "input": 300,
+        "reserved": 1000,
+        "system": 21,
+        "total": 4000,
+        "used": 399
+      }
+    },
+    "stability": {
+      "commonPrefixBytes": 1217,
+      "commonPrefixTokens": 399,
+      "cachedShare": 1,
+      "stablePrefixBytes": 351,
+      "epoch": 3,
+      "epochReason": "start",
+      "breakpoints": [
+        {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
+        {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
+        {"bytes": 351, "tokens": 99, "section": "activeMemory", "ttl": "5m"},
+        {"bytes": 1217, "tokens": 399, "section": "input", "ttl": "5m"}
+      ]
+    },
+    "rendering": {
+      "format": "anthropic-messages",
+      "body": {
+        "messages": [
+          {
+            "content": [
+              {
+                "cache_control": {"ttl": "1h", "type": "ephemeral"},
+                "text": "# Current context\nnothing recorded yet\n",
+                "type": "text"
+              },
+              {
+                "cache_control": {"type": "ephemeral"},
+                "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n",
+                "type": "text"
+              }
+            ],
+            "role": "user"
+          },
+          {
+            "content": [
+              {
+                "text": "### c1#2 assistant\nI run the tests and read the parser.\n",
+                "type": "text"
+              },
+              {
+                "id": "call_1",
+                "input": {"command": "go test ./timer"},
+                "name": "shell",
+                "type": "tool_use"
+              },
+              {
+                "id": "call_2",
+                "input": {"path": "timer/timer.go"},
+                "name": "read_file",
+                "type": "tool_use"
+              }
+            ],
+            "role": "assistant"
+          },
+          {
+            "content": [
+              {
+                "content": [
+                  {
+                    "text": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+                    "type": "text"
+                  }
+                ],
+                "is_error": true,
+                "tool_use_id": "call_1",
+                "type": "tool_result"
+              },
+              {
+                "content": [
+                  {
+                    "text": "### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
+                    "type": "text"
+                  }
+                ],
+                "tool_use_id": "call_2",
+                "type": "tool_result"
+              }
+            ],
+            "role": "user"
+          }
+        ],
+        "system": [
+          {"text": "# Environment\nGo 1.26, Linux.\n", "type": "text"},
+          {
+            "cache_control": {"ttl": "1h", "type": "ephemeral"},
+            "text": "# Guardrails\nAsk before you delete files.\n",
+            "type": "text"
+          }
+        ]
+      },
+      "tokens": 399,
+      "framingTokens": 0,
+      "framing": "unknown"
+    }
+  } satisfies PackBuildResult;
 
 // testdata/protocol/examples/response-ingest/raw.json
 export const responseIngestRawParams = {
@@ -1083,7 +1278,15 @@ export const packBuildInputResult = {
     "stability": {
       "commonPrefixBytes": 1217,
       "commonPrefixTokens": 399,
-      "cachedShare": 0.3780677228953091
+      "cachedShare": 0.3780677228953091,
+      "stablePrefixBytes": 2947,
+      "epoch": 3,
+      "epochReason": "start",
+      "breakpoints": [
+        {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
+        {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
+        {"bytes": 2947, "tokens": 903, "section": "retrieved", "ttl": "5m"}
+      ]
     }
   } satisfies PackBuildResult;
 
@@ -1184,6 +1387,162 @@ export const packReplayMatchResult = {
     }
   } satisfies PackReplayResult;
 
+// testdata/protocol/examples/pack-replay/rendering.json
+export const packReplayRenderingParams = {
+    "session": "main",
+    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "render": "gemini-contents"
+  } satisfies PackReplayParams;
+export const packReplayRenderingResult = {
+    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "rebuilt": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "match": true,
+    "pack": {
+      "branches": {
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+        "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+        "userInput": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n"
+      },
+      "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
+      "dropped": [],
+      "encoding": "o200k_base",
+      "epoch": 3,
+      "epochReason": "start",
+      "estimate": false,
+      "guaranteed": ["currentContext", "headers"],
+      "layout": "stable-prefix",
+      "quotas": {"fulls": 3, "summaries": 1339},
+      "sections": [
+        {
+          "allowance": 3000,
+          "items": [
+            {"detail": "full", "id": "environment", "tokens": 11},
+            {"detail": "full", "id": "guardrails", "tokens": 10}
+          ],
+          "layer": -1,
+          "name": "system",
+          "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+          "tokens": 21
+        },
+        {
+          "allowance": 297,
+          "items": [{"detail": "full", "id": "currentContext", "tokens": 8}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "# Current context\nnothing recorded yet\n",
+          "tokens": 8
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c1#1", "tokens": 33},
+            {"detail": "full", "id": "c1#2", "tokens": 37}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+          "tokens": 70
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c1#3/1", "tokens": 101},
+            {"detail": "full", "id": "c1#3/2", "tokens": 199}
+          ],
+          "layer": -1,
+          "name": "input",
+          "text": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
+          "tokens": 300
+        }
+      ],
+      "seed": "f9a7feef7a995e1e",
+      "selectionPolicy": "deterministic-v1",
+      "sequence": 9,
+      "session": "main",
+      "settings": "7754c13bca0a95f1",
+      "stablePrefixBytes": 351,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
+      "tokens": {
+        "available": 3000,
+        "context": 78,
+        "fullHistory": 333,
+        "input": 300,
+        "reserved": 1000,
+        "system": 21,
+        "total": 4000,
+        "used": 399
+      }
+    },
+    "rendering": {
+      "format": "gemini-contents",
+      "body": {
+        "contents": [
+          {
+            "parts": [
+              {"text": "# Current context\nnothing recorded yet\n"},
+              {
+                "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n"
+              }
+            ],
+            "role": "user"
+          },
+          {
+            "parts": [
+              {"text": "### c1#2 assistant\nI run the tests and read the parser.\n"},
+              {
+                "functionCall": {
+                  "args": {"command": "go test ./timer"},
+                  "id": "call_1",
+                  "name": "shell"
+                }
+              },
+              {
+                "functionCall": {
+                  "args": {"path": "timer/timer.go"},
+                  "id": "call_2",
+                  "name": "read_file"
+                }
+              }
+            ],
+            "role": "model"
+          },
+          {
+            "parts": [
+              {
+                "functionResponse": {
+                  "id": "call_1",
+                  "name": "shell",
+                  "response": {
+                    "error": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n"
+                  }
+                }
+              },
+              {
+                "functionResponse": {
+                  "id": "call_2",
+                  "name": "read_file",
+                  "response": {
+                    "output": "### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n"
+                  }
+                }
+              }
+            ],
+            "role": "user"
+          }
+        ],
+        "systemInstruction": {
+          "parts": [
+            {"text": "# Environment\nGo 1.26, Linux.\n"},
+            {"text": "# Guardrails\nAsk before you delete files.\n"}
+          ]
+        }
+      },
+      "tokens": 399,
+      "framingTokens": 0,
+      "framing": "unknown"
+    }
+  } satisfies PackReplayResult;
+
 // testdata/protocol/examples/pin-add/rule.json
 export const pinAddRuleParams = {
     "session": "main",
@@ -1253,7 +1612,7 @@ export const auditQueryNewestParams = {"session": "main", "onlySession": true, "
 export const auditQueryNewestResult = {
     "entries": [
       {
-        "entry": 2,
+        "entry": 3,
         "session": "main",
         "checksum": "0697823e9172192dbba2769b94255c7d59a8db4b2b0f10fd4399832589f3e06b",
         "sequence": 36,
@@ -1277,7 +1636,7 @@ export const auditQueryNewestResult = {
         "settings": "7754c13bca0a95f1"
       }
     ],
-    "cursor": "2"
+    "cursor": "3"
   } satisfies AuditQueryResult;
 
 // testdata/protocol/examples/instructions-get/text.json
@@ -1443,8 +1802,8 @@ export const metricsGetCountsResult = {
     "fullTokens": 429,
     "blobs": 3,
     "blobBytes": 1669,
-    "packs": 2,
-    "packTokens": 1370,
+    "packs": 3,
+    "packTokens": 1769,
     "budgetViolations": 0,
     "indexed": 36,
     "latencies": [
@@ -1509,7 +1868,7 @@ export const metricsGetCountsResult = {
       {"method": "hexapla/pin/add", "count": 1, "p50Ms": 2.048, "p95Ms": 2.435, "p99Ms": 2.435},
       {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 2.435, "p95Ms": 2.435, "p99Ms": 2.435},
       {"method": "hexapla/pin/list", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/pack/build", "count": 3, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
       {
         "method": "hexapla/budget/report",
         "count": 2,
@@ -1517,7 +1876,7 @@ export const metricsGetCountsResult = {
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
-      {"method": "hexapla/pack/replay", "count": 1, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
       {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
       {
         "method": "hexapla/instructions/get",

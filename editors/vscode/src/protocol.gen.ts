@@ -431,6 +431,11 @@ export interface PackBuildParams {
    * of keeping the bytes of the pack before in front and leaving room for what comes.
    */
   fill?: boolean;
+  /**
+   * Also give the pack in this shape: "anthropic-messages", "openai-chat", "openai-responses",
+   * "gemini-contents" or "text".
+   */
+  render?: 'anthropic-messages' | 'openai-chat' | 'openai-responses' | 'gemini-contents' | 'text';
 }
 
 /**
@@ -442,11 +447,16 @@ export interface PackBuildResult {
   checksum: string;
   /** The pack, of the form Pack. */
   pack: Pack;
-  /** How this pack continues the one before. Not part of the checksum. */
+  /** What of this pack stays, and how it continues the one before. Not part of the checksum. */
   stability: Stability;
+  /** The pack in the shape asked for with render. Not part of the checksum. */
+  rendering?: Rendering;
 }
 
-/** Stability compares a pack with the one built before it for the session. */
+/**
+ * Stability tells what of a pack stays in packs to come, and compares it with the one built
+ * before it for the session.
+ */
 export interface Stability {
   /** Bytes at the beginning of text that are the same as before. */
   commonPrefixBytes: integer;
@@ -454,6 +464,62 @@ export interface Stability {
   commonPrefixTokens: integer;
   /** Share of text's bytes, 0 to 1. */
   cachedShare: decimal;
+  /** As in Pack. */
+  stablePrefixBytes: integer;
+  /** As in Pack. */
+  epoch: integer;
+  /** As in Pack: "start", "window", "budget" or "fill". */
+  epochReason: 'start' | 'window' | 'budget' | 'fill';
+  /** Where it pays to have a provider keep the prompt, in order of bytes, at most four. */
+  breakpoints: Breakpoint[];
+}
+
+/**
+ * Breakpoint is a place in a pack's text up to which packs to come repeat the bytes. Items end
+ * there, so tokens add up.
+ */
+export interface Breakpoint {
+  /** Bytes of text up to it. */
+  bytes: integer;
+  /** Tokens of text up to it. */
+  tokens: integer;
+  /** Name of the section that ends there, as in Section. */
+  section: string;
+  /**
+   * "1h" for what changes only when the window moves or at a fold, "5m" for the stream, which
+   * grows with every call.
+   */
+  ttl: '1h' | '5m';
+}
+
+/** Rendering is a pack as the part of a model request that carries context. */
+export interface Rendering {
+  /**
+   * "anthropic-messages", "openai-chat", "openai-responses", "gemini-contents" or "text", as
+   * asked for.
+   */
+  format: 'anthropic-messages' | 'openai-chat' | 'openai-responses' | 'gemini-contents' | 'text';
+  /**
+   * Members of the request, in canonical JSON: {system, messages}, {messages}, {instructions,
+   * input} or {systemInstruction, contents}, without system prompt where there is none; for
+   * "text" a string, the pack's text.
+   */
+  body: LSPAny;
+  /**
+   * Tokens of all texts in body: the pack's tokens.used. A call counts as its line in the
+   * pack.
+   */
+  tokens: integer;
+  /**
+   * Estimate of the tokens that the provider adds for messages and roles; 0 where framing is
+   * not "published".
+   */
+  framingTokens: integer;
+  /**
+   * Where framingTokens comes from: "published" (a rule of the provider), "unknown" (there is
+   * no such rule) or "none" (nothing is added to a text).
+   */
+  framing: 'published' | 'unknown' | 'none';
 }
 
 /**
@@ -647,6 +713,11 @@ export interface PackReplayParams {
   session: string;
   /** Checksum of the pack. */
   checksum: string;
+  /**
+   * Also give the pack in this shape: "anthropic-messages", "openai-chat", "openai-responses",
+   * "gemini-contents" or "text".
+   */
+  render?: 'anthropic-messages' | 'openai-chat' | 'openai-responses' | 'gemini-contents' | 'text';
 }
 
 /** PackReplayResult compares the pack with what it was. */
@@ -659,6 +730,8 @@ export interface PackReplayResult {
   match: boolean;
   /** The pack built again, of the form Pack. */
   pack: Pack;
+  /** The pack in the shape asked for with render. */
+  rendering?: Rendering;
 }
 
 /** Calibration is how a budget in the provider's tokens became one in counted tokens. */

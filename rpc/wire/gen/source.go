@@ -214,6 +214,9 @@ func shapeOf(expr ast.Expr, form string) (shape, error) {
 		of, err := shapeOf(e.Value, form)
 		return shape{base: "map", of: &of}, err
 	case *ast.SelectorExpr:
+		if e.Sel.Name == "RawMessage" && form == "any" {
+			return shape{base: "any"}, nil
+		}
 		if e.Sel.Name == "RawMessage" && form != "" {
 			return shape{base: "ref", name: form}, nil
 		}

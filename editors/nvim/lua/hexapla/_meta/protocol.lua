@@ -276,19 +276,42 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field task? string # Id of the task; part of the pack's seed. The session when absent.
 ---@field asOf? integer # Build as of this sequence number; the newest when absent.
 ---@field fill? boolean # True when no pack before is in a provider's cache, as at the first call after a client's compaction or for another model: the pack is laid out afresh and fills its budget, instead of keeping the bytes of the pack before in front and leaving room for what comes.
+---@field render? "anthropic-messages"|"openai-chat"|"openai-responses"|"gemini-contents"|"text" # Also give the pack in this shape: "anthropic-messages", "openai-chat", "openai-responses", "gemini-contents" or "text".
 
 ---PackBuildResult is a pack. Pack is in canonical JSON (RFC 8785); checksum is the SHA-256 of
 ---exactly those bytes.
 ---@class hexapla.PackBuildResult
 ---@field checksum string # SHA-256 of the pack's canonical bytes, lower-case hex.
 ---@field pack hexapla.Pack # The pack, of the form Pack.
----@field stability hexapla.Stability # How this pack continues the one before. Not part of the checksum.
+---@field stability hexapla.Stability # What of this pack stays, and how it continues the one before. Not part of the checksum.
+---@field rendering? hexapla.Rendering # The pack in the shape asked for with render. Not part of the checksum.
 
----Stability compares a pack with the one built before it for the session.
+---Stability tells what of a pack stays in packs to come, and compares it with the one built
+---before it for the session.
 ---@class hexapla.Stability
 ---@field commonPrefixBytes integer # Bytes at the beginning of text that are the same as before.
 ---@field commonPrefixTokens integer # Tokens of the whole items in those bytes.
 ---@field cachedShare number # Share of text's bytes, 0 to 1.
+---@field stablePrefixBytes integer # As in Pack.
+---@field epoch integer # As in Pack.
+---@field epochReason "start"|"window"|"budget"|"fill" # As in Pack: "start", "window", "budget" or "fill".
+---@field breakpoints hexapla.Breakpoint[] # Where it pays to have a provider keep the prompt, in order of bytes, at most four.
+
+---Breakpoint is a place in a pack's text up to which packs to come repeat the bytes. Items end
+---there, so tokens add up.
+---@class hexapla.Breakpoint
+---@field bytes integer # Bytes of text up to it.
+---@field tokens integer # Tokens of text up to it.
+---@field section string # Name of the section that ends there, as in Section.
+---@field ttl "1h"|"5m" # "1h" for what changes only when the window moves or at a fold, "5m" for the stream, which grows with every call.
+
+---Rendering is a pack as the part of a model request that carries context.
+---@class hexapla.Rendering
+---@field format "anthropic-messages"|"openai-chat"|"openai-responses"|"gemini-contents"|"text" # "anthropic-messages", "openai-chat", "openai-responses", "gemini-contents" or "text", as asked for.
+---@field body any # Members of the request, in canonical JSON: {system, messages}, {messages}, {instructions, input} or {systemInstruction, contents}, without system prompt where there is none; for "text" a string, the pack's text.
+---@field tokens integer # Tokens of all texts in body: the pack's tokens.used. A call counts as its line in the pack.
+---@field framingTokens integer # Estimate of the tokens that the provider adds for messages and roles; 0 where framing is not "published".
+---@field framing "published"|"unknown"|"none" # Where framingTokens comes from: "published" (a rule of the provider), "unknown" (there is no such rule) or "none" (nothing is added to a text).
 
 ---BudgetReportParams is what the provider says of one prompt. Either checksum or countedTokens is
 ---given.
@@ -383,6 +406,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.PackReplayParams
 ---@field session string # An open session of the workspace.
 ---@field checksum string # Checksum of the pack.
+---@field render? "anthropic-messages"|"openai-chat"|"openai-responses"|"gemini-contents"|"text" # Also give the pack in this shape: "anthropic-messages", "openai-chat", "openai-responses", "gemini-contents" or "text".
 
 ---PackReplayResult compares the pack with what it was.
 ---@class hexapla.PackReplayResult
@@ -390,6 +414,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field rebuilt string # The checksum of the pack built again.
 ---@field match boolean # Whether they are the same.
 ---@field pack hexapla.Pack # The pack built again, of the form Pack.
+---@field rendering? hexapla.Rendering # The pack in the shape asked for with render.
 
 ---Calibration is how a budget in the provider's tokens became one in counted tokens.
 ---@class hexapla.Calibration
