@@ -54,6 +54,10 @@ type Input struct {
 	// Fill lays the stream out for this pack alone, so that it fills the room,
 	// instead of keeping the bytes of the pack before in front.
 	Fill bool
+	// Calibration is how Budget came to be; it is noted in the pack.
+	Calibration *Calibration
+	// Explain has the pack list its candidates. It changes nothing else.
+	Explain bool
 }
 
 // smallestCurrentContext is the room that layer 0 is given at the least; it
@@ -86,6 +90,12 @@ type builder struct {
 	plan      plan
 	bare      bool // the attempt that is being laid out keeps only what must be
 	dropped   []Drop
+
+	// What candidates are made of, beside what is above.
+	contextSeq     int64 // as of which layer 0 is shown
+	newer          bool  // the model gave a layer 0 that is newer than those shown
+	digest, roster Form
+	outline        bool // nothing is to be rendered
 }
 
 // Build assembles a pack. It never passes the budget: if what must be in the
@@ -97,10 +107,7 @@ type builder struct {
 // leave in the order of H12: fulls that nobody asked for, then summaries, then
 // headers, which are told in one roll-up and never vanish.
 func Build(in Input) (*Pack, error) {
-	system := 0
-	for _, items := range [][]Item{in.System, in.Pins} {
-		system += itemTokens(items)
-	}
+	system := in.frontTokens()
 	b := &builder{in: in, room: in.Budget.Total - in.Budget.Reserved - system}
 	fits, err := b.fit()
 	if err != nil {
@@ -125,6 +132,9 @@ func Build(in Input) (*Pack, error) {
 	}
 	return nil, &BudgetError{Total: in.Budget.Total, Smallest: in.Budget.Reserved + system + high}
 }
+
+// frontTokens is what the client and the user put in front; it never gives way.
+func (in *Input) frontTokens() int { return itemTokens(in.System) + itemTokens(in.Pins) }
 
 // fit lays the pack out. Each attempt gives up more; the first that fits is
 // taken.
@@ -151,7 +161,8 @@ func (b *builder) layOut(s scarcity) (int, error) {
 	current, active, headers, summaries, retrieved := in.Policy.Shares(room)
 	b.dropped = nil
 	b.headers, b.summaries, b.update = nil, nil, Item{}
-	b.bare = s.bare
+	b.digest, b.roster = Form{}, Form{}
+	b.bare, b.newer = s.bare, false
 
 	own := min(CapCurrentContext, max(current*2/3, smallestCurrentContext))
 	update := min(CapCurrentContext, max(current-own, 0))
@@ -201,15 +212,16 @@ func (b *builder) layOut(s scarcity) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	b.current = Item{ID: SectionCurrentContext, Form: form}
+	b.current, b.contextSeq = Item{ID: SectionCurrentContext, Form: form}, foldSeq
 	used += form.Tokens
-	if update > 0 {
+	if !s.bare {
 		shown := max(foldSeq, newestContext(stream))
 		said, err := in.Source.Said(in.Sequence)
 		if err != nil {
 			return 0, err
 		}
-		if said > shown {
+		b.newer = said > shown
+		if b.newer && update > 0 {
 			newer, err := in.Source.CurrentContext(in.Sequence, update)
 			if err != nil {
 				return 0, err
@@ -313,7 +325,7 @@ func (b *builder) render() (*Pack, error) {
 		Encoding: in.Count.Name(), Estimate: in.Count.Estimate(), Budget: in.Budget,
 		Quotas:      Quotas{Summaries: b.allowance.summaries, Fulls: MaxFullsPerTurn},
 		FullHistory: in.FullHistory, Epoch: b.plan.foldSeq, EpochReason: b.plan.reason,
-		Settings: in.Settings,
+		Settings: in.Settings, Calibration: in.Calibration,
 	}
 	size := 0
 	for i := range order {
@@ -360,6 +372,11 @@ func (b *builder) render() (*Pack, error) {
 			p.Sections = append(p.Sections, *s)
 		}
 		p.mark(borders, i+1, text.Len())
+	}
+	if in.Explain {
+		if p.Candidates, err = b.candidates(); err != nil {
+			return nil, err
+		}
 	}
 	p.Text = text.String()
 	p.Branches = Branches{System: p.Text[:systemEnd], Context: p.Text[systemEnd:contextEnd], Input: p.Text[contextEnd:]}

@@ -1,6 +1,7 @@
 package layers_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -119,6 +120,7 @@ func drawInput(t *rapid.T) layers.Input {
 		for k := range turns {
 			seq++
 			p := piece(fmt.Sprintf("c%d#%d", c, k+1), seq, rapid.IntRange(4, 900).Draw(t, "size"))
+			p.Names.Tokens = rapid.IntRange(0, 60).Draw(t, "names")
 			switch {
 			case k == 0:
 				p.User = true
@@ -196,6 +198,20 @@ func checkPack(t *rapid.T, in layers.Input, pack *layers.Pack) {
 	}
 	if joined.String() != pack.Text {
 		t.Fatal("the sections are not the text")
+	}
+	var parsed struct {
+		Branches struct{ ContextPrompt, SystemPrompt, UserInput string }
+		Sections []struct{ Text string }
+		Text     string
+	}
+	if err := json.Unmarshal(pack.AppendCanonical(nil), &parsed); err != nil {
+		t.Fatal(err)
+	}
+	if b := parsed.Branches; b.SystemPrompt != pack.Branches.System || b.ContextPrompt != pack.Branches.Context || b.UserInput != pack.Branches.Input {
+		t.Fatal("the branches on the wire are not the pack's")
+	}
+	if parsed.Text != pack.Text || len(parsed.Sections) != len(pack.Sections) {
+		t.Fatal("the text on the wire is not the pack's")
 	}
 	if !current {
 		t.Fatal("layer 0 is not in the pack")

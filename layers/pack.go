@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"hexapla/layers/canonical"
 )
@@ -89,6 +90,9 @@ type Pack struct {
 	EpochReason string
 	Dropped     []Drop
 	Settings    string
+	// Candidates is everything that could have been shown, if Input.Explain was
+	// set. It is no part of the canonical bytes.
+	Candidates  []Candidate
 	Calibration *Calibration // nil where the budget was in counted tokens
 	// Breakpoints are in order of their bytes, at most MaxBreakpoints. They are
 	// no part of the canonical form.
@@ -145,12 +149,14 @@ func Checksum(canonicalBytes []byte) string {
 // AppendCanonical appends the pack as canonical JSON (RFC 8785): members in
 // order of their names, no white space. The form is wire.Pack.
 func (p *Pack) AppendCanonical(b []byte) []byte {
+	texts := p.escaped()
+	b = slices.Grow(b, 3*len(texts.text)+100*len(p.Dropped)+4096)
 	b = append(b, `{"branches":{"contextPrompt":`...)
-	b = canonical.AppendString(b, p.Branches.Context)
+	b = texts.append(b, texts.system, texts.context)
 	b = append(b, `,"systemPrompt":`...)
-	b = canonical.AppendString(b, p.Branches.System)
+	b = texts.append(b, 0, texts.system)
 	b = append(b, `,"userInput":`...)
-	b = canonical.AppendString(b, p.Branches.Input)
+	b = texts.append(b, texts.context, len(texts.ends))
 	b = append(b, '}')
 	if p.Calibration != nil {
 		b = p.Calibration.appendCanonical(b)
@@ -188,6 +194,10 @@ func (p *Pack) AppendCanonical(b []byte) []byte {
 	for i := range p.Sections {
 		b = appendComma(b, i)
 		b = p.Sections[i].appendCanonical(b)
+		b = texts.append(b, i, i+1)
+		b = append(b, `,"tokens":`...)
+		b = canonical.AppendInt(b, int64(p.Sections[i].Tokens))
+		b = append(b, '}')
 	}
 	b = append(b, `],"seed":`...)
 	b = canonical.AppendString(b, p.Seed)
@@ -200,7 +210,7 @@ func (p *Pack) AppendCanonical(b []byte) []byte {
 	b = append(b, `,"stablePrefixBytes":`...)
 	b = canonical.AppendInt(b, int64(p.StableBytes))
 	b = append(b, `,"text":`...)
-	b = canonical.AppendString(b, p.Text)
+	b = texts.append(b, 0, len(texts.ends))
 	b = append(b, `,"tokens":{"available":`...)
 	b = canonical.AppendInt(b, int64(p.Budget.Total-p.Budget.Reserved))
 	b = append(b, `,"context":`...)
@@ -238,11 +248,41 @@ func (s *Section) appendCanonical(b []byte) []byte {
 	b = canonical.AppendInt(b, int64(s.Layer))
 	b = append(b, `,"name":`...)
 	b = canonical.AppendString(b, s.Name)
-	b = append(b, `,"text":`...)
-	b = canonical.AppendString(b, s.Text)
-	b = append(b, `,"tokens":`...)
-	b = canonical.AppendInt(b, int64(s.Tokens))
-	return append(b, '}')
+	return append(b, `,"text":`...)
+}
+
+// escapedTexts are the sections' texts as JSON strings, one after another. The
+// pack has each three times: in its branch, in its section and in the whole.
+type escapedTexts struct {
+	text            []byte
+	begins, ends    []int // of each section, between the quotes
+	system, context int   // sections before the end of that branch
+}
+
+func (p *Pack) escaped() escapedTexts {
+	t := escapedTexts{text: make([]byte, 0, len(p.Text)+len(p.Text)/16)}
+	for i := range p.Sections {
+		t.begins = append(t.begins, len(t.text)+1)
+		t.text = canonical.AppendString(t.text, p.Sections[i].Text)
+		t.ends = append(t.ends, len(t.text)-1)
+		switch p.Sections[i].Name {
+		case SectionSystem:
+			t.system, t.context = i+1, i+1
+		case SectionInput:
+		default:
+			t.context = i + 1
+		}
+	}
+	return t
+}
+
+// append appends sections from one to before another as one JSON string.
+func (t *escapedTexts) append(b []byte, from, to int) []byte {
+	b = append(b, '"')
+	for i := from; i < to; i++ {
+		b = append(b, t.text[t.begins[i]:t.ends[i]]...)
+	}
+	return append(b, '"')
 }
 
 func appendComma(b []byte, i int) []byte {

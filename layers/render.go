@@ -33,12 +33,7 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 		if b.plan.summary[c] {
 			add(Item{ID: conversation.ID, Form: conversation.Summary}, SectionActiveMemory, LayerActiveMemory)
 		}
-		lastGone := -1
-		for k := range forms {
-			if forms[k] == gone && !conversation.Pieces[k].Context {
-				lastGone = k
-			}
-		}
+		lastGone := b.lastGone(c)
 		for k := range conversation.Pieces {
 			piece := &conversation.Pieces[k]
 			if k == lastGone+1 && lastGone >= 0 && last && !conversation.Done && b.plan.digest {
@@ -47,6 +42,7 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 					return nil, input, err
 				}
 				if digest.Tokens > 0 {
+					b.digest = digest
 					name, layer := sectionOf(Piece{}, k > inputFrom)
 					add(Item{ID: conversation.ID, Form: digest}, name, layer)
 				}
@@ -159,6 +155,7 @@ func (b *builder) names() (Section, error) {
 	if err != nil {
 		return Section{}, err
 	}
+	b.roster = form
 	return Section{
 		Name: SectionNames, Layer: int(LayerReferences), Allowance: b.plan.names, Items: []Item{{ID: SectionNames, Form: form}},
 	}, nil

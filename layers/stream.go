@@ -16,6 +16,7 @@ const (
 	FormDigest  = "digest"  // what folded turns came to
 	FormRoster  = "roster"  // names that were used before
 	FormRollup  = "rollup"  // many headers in one
+	FormHeading = "heading" // a line of the pack itself
 	FormNone    = "none"    // not shown
 )
 

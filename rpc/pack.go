@@ -19,19 +19,7 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 	if err := checkRender(p.Render); err != nil {
 		return nil, err
 	}
-	req := session.PackRequest{
-		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, AsOf: p.AsOf, Fill: p.Fill, Unit: p.BudgetUnit,
-	}
-	if p.Input != nil {
-		req.Input = &session.PackInput{Kind: layers.InputKind(p.Input.Type), Content: p.Input.Content}
-	}
-	if p.System != nil {
-		req.System = []session.SystemPart{
-			{Name: "tools", Text: p.System.Tools}, {Name: "environment", Text: p.System.Environment},
-			{Name: "guardrails", Text: p.System.Guardrails}, {Name: "other", Text: p.System.Other},
-		}
-	}
-	reply, err := s.BuildPack(ctx, req)
+	reply, err := s.BuildPack(ctx, packFromWire(p))
 	if err != nil {
 		return nil, domainError(err)
 	}
@@ -46,6 +34,22 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 	return &wire.PackBuildResult{
 		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical), Stability: stabilityToWire(reply), Rendering: rendered,
 	}, nil
+}
+
+func packFromWire(p *wire.PackBuildParams) session.PackRequest {
+	req := session.PackRequest{
+		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, AsOf: p.AsOf, Fill: p.Fill, Unit: p.BudgetUnit,
+	}
+	if p.Input != nil {
+		req.Input = &session.PackInput{Kind: layers.InputKind(p.Input.Type), Content: p.Input.Content}
+	}
+	if p.System != nil {
+		req.System = []session.SystemPart{
+			{Name: "tools", Text: p.System.Tools}, {Name: "environment", Text: p.System.Environment},
+			{Name: "guardrails", Text: p.System.Guardrails}, {Name: "other", Text: p.System.Other},
+		}
+	}
+	return req
 }
 
 func stabilityToWire(reply session.PackReply) wire.Stability {

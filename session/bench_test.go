@@ -120,6 +120,44 @@ func BenchmarkPack(b *testing.B) {
 	})
 }
 
+// BenchmarkWhatIf asks for packs of eight budgets in one call. To be compared
+// with BenchmarkPack.
+func BenchmarkWhatIf(b *testing.B) {
+	sizes(b, func(b *testing.B, n int) {
+		s, _ := fill(b, n)
+		ctx := context.Background()
+		request := session.WhatIfRequest{Totals: []int{1000, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000}}
+		if _, err := s.WhatIf(ctx, request); err != nil {
+			b.Fatal(err)
+		}
+		var durations []time.Duration
+		for b.Loop() {
+			start := time.Now()
+			if _, err := s.WhatIf(ctx, request); err != nil {
+				b.Fatal(err)
+			}
+			durations = append(durations, time.Since(start))
+		}
+		quantiles(b, durations)
+	})
+}
+
+// BenchmarkExplain explains a pack of 4,000 tokens, with and without the totals
+// at which its candidates come in.
+func BenchmarkExplain(b *testing.B) {
+	s, _ := fill(b, 1000)
+	ctx := context.Background()
+	for name, entersAt := range map[string]bool{"entersAt": true, "alone": false} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.ExplainPack(ctx, session.PackRequest{Budget: layers.Budget{Total: 4000}}, entersAt); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkPackNewQuery builds the first pack after each new query: layer 1
 // moves and related conversations are searched for.
 func BenchmarkPackNewQuery(b *testing.B) {

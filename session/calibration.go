@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -93,32 +94,58 @@ func usageOf(v storage.View, model string) ([]tokens.Sample, error) {
 	return samples, nil
 }
 
-// calibrate turns a budget in the provider's tokens into one in counted ones,
-// with the error band kept free. What every prompt has beyond the pack has been
-// learned; reserved is what comes on top of that.
-func (p *packer) calibrate(req *PackRequest) (*layers.Calibration, error) {
+// calibrate learns from the reports up to the pack's view what a token of the
+// provider's is, if the request's budget is in those.
+func (p *packer) calibrate(req PackRequest) error {
 	if req.Unit != UnitProvider {
-		return nil, nil
+		return nil
 	}
 	samples, err := usageOf(p.view, req.Model)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	fit := p.ws.fit(samples, req.Model)
-	c := &layers.Calibration{
-		Factor: fit.Factor, Band: fit.Band, Overhead: fit.Overhead, Samples: fit.Samples,
-		Limit: req.Budget.Total, Reserved: req.Budget.Reserved,
-	}
-	req.Budget = layers.Budget{Total: fit.Fitting(c.Limit - c.Reserved)}
-	return c, nil
+	p.usage = &fit
+	return nil
 }
 
-// inProvider tells an error of a budget in the provider's tokens.
-func inProvider(c *layers.Calibration, small *layers.BudgetError) *layers.BudgetError {
+// withBudget gives an input a budget in the request's unit. One in the
+// provider's tokens becomes one in counted ones, with the error band kept free.
+// What every prompt has beyond the pack has been learned; reserved is what comes
+// on top of that.
+func (p *packer) withBudget(in layers.Input, budget layers.Budget) layers.Input {
+	in.Budget, in.Calibration = budget, nil
+	if p.usage == nil {
+		return in
+	}
+	in.Budget = layers.Budget{Total: p.usage.Fitting(budget.Total - budget.Reserved)}
+	in.Calibration = &layers.Calibration{
+		Factor: p.usage.Factor, Band: p.usage.Band, Overhead: p.usage.Overhead, Samples: p.usage.Samples,
+		Limit: budget.Total, Reserved: budget.Reserved,
+	}
+	return in
+}
+
+// build builds a pack. An error tells the budget in its own unit.
+func build(in layers.Input) (*layers.Pack, error) {
+	pack, err := layers.Build(in)
+	var small *layers.BudgetError
+	if in.Calibration != nil && errors.As(err, &small) {
+		err = &layers.BudgetError{Total: in.Calibration.Limit, Smallest: inProvider(in.Calibration, small.Smallest)}
+	}
+	return pack, err
+}
+
+// inProvider returns the smallest total in the provider's tokens that plans at
+// least so many counted ones.
+func inProvider(c *layers.Calibration, counted int) int {
 	fit := tokens.Fit{Factor: c.Factor, Overhead: c.Overhead, Band: c.Band}
-	total := int(math.Ceil(float64(fit.Predict(small.Smallest))*(1+c.Band))) + c.Reserved
-	for fit.Fitting(total-c.Reserved) < small.Smallest {
+	total := int(math.Ceil(float64(fit.Predict(counted))*(1+c.Band))) + c.Reserved
+	for fit.Fitting(total-c.Reserved) < counted {
 		total++
 	}
-	return &layers.BudgetError{Total: c.Limit, Smallest: total}
+	for total > c.Reserved+1 && fit.Fitting(total-1-c.Reserved) >= counted {
+		total--
+	}
+	return total
 }

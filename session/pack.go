@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -93,12 +92,7 @@ func (r *PackRequest) check() error {
 // BuildPack builds a pack, writes it to the audit log and compares it with the
 // session's pack before.
 func (s *Session) BuildPack(ctx context.Context, req PackRequest) (PackReply, error) {
-	if req.Model == "" {
-		req.Model = s.Model()
-	}
-	if req.Layout == "" {
-		req.Layout = layers.LayoutStablePrefix
-	}
+	s.fill(&req)
 	reply, err := s.Workspace.buildPack(ctx, s.ID, req)
 	if err != nil {
 		return reply, err
@@ -109,59 +103,83 @@ func (s *Session) BuildPack(ctx context.Context, req PackRequest) (PackReply, er
 	return reply, nil
 }
 
+// fill puts in what a request leaves to the session.
+func (s *Session) fill(req *PackRequest) {
+	if req.Model == "" {
+		req.Model = s.Model()
+	}
+	if req.Layout == "" {
+		req.Layout = layers.LayoutStablePrefix
+	}
+}
+
 // buildPack builds a pack without leaving a trace.
 func (ws *Workspace) buildPack(ctx context.Context, session string, req PackRequest) (PackReply, error) {
+	var reply PackReply
+	err := ws.withInput(ctx, session, req, func(_ *packer, in layers.Input) error {
+		pack, err := build(in)
+		if err != nil {
+			return err
+		}
+		reply = PackReply{Pack: pack, Canonical: pack.AppendCanonical(nil)}
+		reply.Checksum = layers.Checksum(reply.Canonical)
+		return nil
+	})
+	return reply, err
+}
+
+// withInput reads what a pack is built of and calls build with it. Neither
+// outlives the call.
+func (ws *Workspace) withInput(ctx context.Context, session string, req PackRequest, build func(*packer, layers.Input) error) error {
 	if err := req.check(); err != nil {
-		return PackReply{}, err
+		return err
 	}
 	snapshot, err := ws.store.Snapshot()
 	if err != nil {
-		return PackReply{}, err
+		return err
 	}
 	defer snapshot.Release()
-	p := &packer{ws: ws, session: session, snapshot: snapshot, view: snapshot.View(), counter: ws.counter(req.Model)}
+	p, in, err := ws.packInput(ctx, snapshot, session, req)
+	if err != nil {
+		return err
+	}
+	return build(p, in)
+}
+
+// packInput reads what a pack is built of from a snapshot.
+func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, session string, req PackRequest) (*packer, layers.Input, error) {
+	var err error
+	p := &packer{ws: ws, session: session, snapshot: snapshot, view: snapshot.View(), counter: ws.counter(req.Model), heads: &ws.heads}
 	if req.AsOf != 0 {
 		if p.view, err = snapshot.At(req.AsOf); err != nil {
-			return PackReply{}, fmt.Errorf("sequence %d: %w", req.AsOf, ErrNotFound)
+			return nil, layers.Input{}, fmt.Errorf("sequence %d: %w", req.AsOf, ErrNotFound)
 		}
 	}
 	if _, ok, err := p.view.Latest(kindSession, session); err != nil {
-		return PackReply{}, err
+		return nil, layers.Input{}, err
 	} else if !ok {
-		return PackReply{}, notFound("session", session)
+		return nil, layers.Input{}, notFound("session", session)
 	}
-	calibration, err := p.calibrate(&req)
-	if err != nil {
-		return PackReply{}, err
+	if err = p.calibrate(req); err != nil {
+		return nil, layers.Input{}, err
 	}
 	if p.stream, err = p.streamOf(ctx, p.pending(req.Input)); err != nil {
-		return PackReply{}, err
+		return nil, layers.Input{}, err
 	}
 	full, err := sessionTokens(p.view, session)
 	if err != nil {
-		return PackReply{}, err
+		return nil, layers.Input{}, err
 	}
 	pins, err := p.pinItems()
 	if err != nil {
-		return PackReply{}, err
+		return nil, layers.Input{}, err
 	}
-	pack, err := layers.Build(layers.Input{
+	return p, p.withBudget(layers.Input{
 		Seed: p.seed(req), Session: session, Sequence: p.view.Seq(), Layout: req.Layout,
-		Budget: req.Budget, Policy: ws.opts.Policy, Settings: ws.settings, Count: p.counter,
+		Policy: ws.opts.Policy, Settings: ws.settings, Count: p.counter,
 		System: p.system(req.System), Pins: pins, Stream: p.stream.conversations, Start: p.stream.start,
 		WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
-	})
-	var small *layers.BudgetError
-	if calibration != nil && errors.As(err, &small) {
-		err = inProvider(calibration, small)
-	}
-	if err != nil {
-		return PackReply{}, err
-	}
-	pack.Calibration = calibration
-	reply := PackReply{Pack: pack, Canonical: pack.AppendCanonical(nil)}
-	reply.Checksum = layers.Checksum(reply.Canonical)
-	return reply, nil
+	}, req.Budget), nil
 }
 
 // pending returns the input if it is not the newest turn already.

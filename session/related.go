@@ -26,8 +26,8 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 		return nil, nil
 	}
 	key := relatedKey{entry.ID, p.counter.Name()}
-	if piece, ok := p.ws.related.get(key); ok {
-		return piece, nil
+	if found, ok := p.ws.related.get(key); ok {
+		return p.scored(found), nil
 	}
 	v, err := p.at(entry.Seq)
 	if err != nil {
@@ -55,6 +55,7 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 		return nil, nil
 	}
 	var text, ids strings.Builder
+	var hits []retrieval.Hit
 	for _, hit := range found.Hits {
 		if hit.Coverage < relatedCoverage {
 			continue
@@ -68,18 +69,30 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 		}
 		text.WriteString(digest.RenderSummary(trio.Summary, hit.Conversation))
 		ids.WriteString(" " + hit.Conversation)
+		hits = append(hits, hit)
 	}
-	var out []layers.Piece
+	out := relatedPieces{hits: hits}
 	if text.Len() > 0 {
 		s := shaper{counter: p.counter}
 		head := "### related to " + entry.ID
-		out = []layers.Piece{{ID: "related:" + entry.ID, Seq: entry.Seq, Served: true, Forms: s.forms(
+		out.pieces = []layers.Piece{{ID: "related:" + entry.ID, Seq: entry.Seq, Served: true, Forms: s.forms(
 			layers.Form{Detail: layers.FormFull, Text: head + "\n" + text.String()},
 			layers.Form{Detail: layers.FormLine, Text: head + ":" + ids.String() + "\n"},
 		)}}
 	}
 	p.ws.related.put(key, out)
-	return out, nil
+	return p.scored(out), nil
+}
+
+// scored notes the scores of pieces that were found by searching.
+func (p *packer) scored(found relatedPieces) []layers.Piece {
+	for _, piece := range found.pieces {
+		if p.scores == nil {
+			p.scores = map[string][]retrieval.Hit{}
+		}
+		p.scores[piece.ID] = found.hits
+	}
+	return found.pieces
 }
 
 // maxRelatedQuery is how many bytes of a query are searched with.
@@ -104,3 +117,10 @@ func (p *packer) near(v storage.View) (map[string]bool, error) {
 }
 
 type relatedKey struct{ conversation, counter string }
+
+// relatedPieces is what was found for an opening: one piece at most, with the
+// summaries of the hits, best first.
+type relatedPieces struct {
+	pieces []layers.Piece
+	hits   []retrieval.Hit
+}

@@ -55,7 +55,7 @@ func TestPackWithoutIndex(t *testing.T) {
 	// than a search reads.
 	ws := s.Workspace
 	ws.engine = retrieval.New(retrieval.Options{Store: ws.store, Logf: t.Logf, ScanLimit: 2})
-	ws.related = bounded[relatedKey, []layers.Piece]{}
+	ws.related = bounded[relatedKey, relatedPieces]{}
 	ws.threads = threadCache{}
 	for range 2 {
 		if got := build(); got.Checksum != want.Checksum {

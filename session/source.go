@@ -10,6 +10,7 @@ import (
 	"hexapla/layers"
 	"hexapla/layers/digest"
 	"hexapla/layers/tokens"
+	"hexapla/retrieval"
 	"hexapla/storage"
 )
 
@@ -22,6 +23,10 @@ type packer struct {
 	snapshot *storage.Snapshot
 	counter  layers.Counter
 	stream   stream
+	heads    *headCache
+	memo     memo
+	usage    *tokens.Fit                // nil where budgets are in counted tokens
+	scores   map[string][]retrieval.Hit // of pieces that were found by searching, by id
 }
 
 // at returns a view as of a sequence that is not newer than the pack's.
@@ -44,17 +49,17 @@ const (
 
 // CurrentContext implements layers.Source.
 func (p *packer) CurrentContext(seq int64, room int) (layers.Form, error) {
-	v, err := p.at(seq)
-	if err != nil {
-		return layers.Form{}, err
+	key := roomKey{seq, room}
+	if form, ok := p.memo.shown[key]; ok {
+		return form, nil
 	}
-	cc, _, ok, err := currentContext(v, p.session)
+	current, err := p.contextAt(seq)
 	if err != nil {
 		return layers.Form{}, err
 	}
 	text := "nothing recorded yet\n"
-	if ok {
-		text = digest.RenderCurrentContext(cc)
+	if current.known {
+		text = digest.RenderCurrentContext(current.body)
 	}
 	heading := p.counter.Count(headingContext)
 	if trimmed, cut := digest.Trim(text, max(room-heading, 1), p.counter); cut {
@@ -67,20 +72,17 @@ func (p *packer) CurrentContext(seq int64, room int) (layers.Form, error) {
 	if form.Tokens > room {
 		form = p.form(layers.FormLine, headingContext)
 	}
+	keep(&p.memo.shown, key, form)
 	return form, nil
 }
 
 // Said implements layers.Source.
 func (p *packer) Said(seq int64) (int64, error) {
-	v, err := p.at(seq)
-	if err != nil {
+	current, err := p.contextAt(seq)
+	if err != nil || !current.known || current.body.Source != layers.SourceHousekeeping {
 		return 0, err
 	}
-	cc, at, ok, err := currentContext(v, p.session)
-	if err != nil || !ok || cc.Source != layers.SourceHousekeeping {
-		return 0, err
-	}
-	return at, nil
+	return current.seq, nil
 }
 
 // Digest implements layers.Source: the summary of a conversation's turns
@@ -92,7 +94,7 @@ func (p *packer) Digest(conversation layers.StreamConversation, before, room int
 		return layers.Form{}, err
 	}
 	key := digestKey{conversation.ID, piece.Seq, p.counter.Name()}
-	if form, ok := p.ws.heads.digests.get(key); ok {
+	if form, ok := p.heads.digests.get(key); ok {
 		return form, nil
 	}
 	trio, err := p.ws.ruleTrio(v, conversation.ID)
@@ -107,7 +109,7 @@ func (p *packer) Digest(conversation layers.StreamConversation, before, room int
 	if form.Tokens > room {
 		form = layers.Form{}
 	}
-	p.ws.heads.digests.put(key, form)
+	p.heads.digests.put(key, form)
 	return form, nil
 }
 
@@ -120,7 +122,7 @@ func (p *packer) Names(r layers.NamesRequest) (layers.Form, error) {
 	}
 	key := rosterKey{session: p.session, piece: stream[c].Pieces[i].ID, room: r.Room, paths: r.PathPercent, counter: p.counter.Name()}
 	hash.Sum(key.shown[:0])
-	if form, ok := p.ws.heads.rosters.get(key); ok {
+	if form, ok := p.heads.rosters.get(key); ok {
 		return form, nil
 	}
 	uses, err := p.usesBefore(stream[0].Pieces[0].Seq)
@@ -149,7 +151,7 @@ func (p *packer) Names(r layers.NamesRequest) (layers.Form, error) {
 	if text := digest.Roster(uses, func(name string) bool { return visible[name] }, r.Room, r.PathPercent, p.counter); text != "" {
 		form = p.form(layers.FormRoster, text)
 	}
-	p.ws.heads.rosters.put(key, form)
+	p.heads.rosters.put(key, form)
 	return form, nil
 }
 
@@ -188,7 +190,7 @@ func (p *packer) usesBefore(seq int64) ([]layers.Names, error) {
 // in steps of headerStep, so that the list's beginning seldom changes.
 func (p *packer) Headers(seq int64, room int, rollup bool) ([]layers.Item, error) {
 	key := headKey{session: p.session, seq: seq, room: room, rollup: rollup, counter: p.counter.Name(), base: p.stream.base}
-	if items, ok := p.ws.heads.heads.get(key); ok {
+	if items, ok := p.heads.heads.get(key); ok {
 		return items, nil
 	}
 	v, err := p.at(seq)
@@ -206,7 +208,7 @@ func (p *packer) Headers(seq int64, room int, rollup bool) ([]layers.Item, error
 	if err != nil {
 		return nil, err
 	}
-	p.ws.heads.heads.put(key, items)
+	p.heads.heads.put(key, items)
 	return items, nil
 }
 
@@ -232,15 +234,14 @@ func (p *packer) listHeaders(v storage.View, room int, skip map[string]bool, rol
 		form, err := p.rollup(v, total, nil)
 		return []layers.Item{{ID: "rollup", Form: form}}, err
 	}
-	heading := layers.Item{ID: "heading", Form: p.form("heading", headingHeaders)}
+	heading := layers.Item{ID: "heading", Form: p.form(layers.FormHeading, headingHeaders)}
 	used := heading.Form.Tokens
 	var single []layers.Item
 	for i := len(kept) - 1; i >= 0 && len(single) < layers.MaxHeaders; i-- {
-		trio, err := p.trioAt(kept[i].ID, v.Seq())
+		form, err := p.headerAt(kept[i].ID, v)
 		if err != nil {
 			return nil, err
 		}
-		form := p.form(string(layers.DetailHeader), digest.RenderHeader(trio.Header))
 		if used+form.Tokens+layers.CapHeader > room && i > 0 || used+form.Tokens > room {
 			break
 		}
@@ -314,7 +315,7 @@ func day(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly
 // the session's own and, where it has too few, the workspace's newest others.
 func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 	key := headKey{session: p.session, seq: seq, room: room, summaries: true, counter: p.counter.Name(), base: p.stream.base}
-	if items, ok := p.ws.heads.heads.get(key); ok {
+	if items, ok := p.heads.heads.get(key); ok {
 		return items, nil
 	}
 	v, err := p.at(seq)
@@ -325,7 +326,7 @@ func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	heading := layers.Item{ID: "heading", Form: p.form("heading", headingSummaries)}
+	heading := layers.Item{ID: "heading", Form: p.form(layers.FormHeading, headingSummaries)}
 	used := heading.Form.Tokens
 	var items []layers.Item
 	for _, id := range ids { // newest first
@@ -358,7 +359,7 @@ func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 	if used == heading.Form.Tokens && len(items) > 0 {
 		items = items[1:] // no summary, no heading
 	}
-	p.ws.heads.heads.put(key, items)
+	p.heads.heads.put(key, items)
 	return items, nil
 }
 

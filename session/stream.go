@@ -119,20 +119,6 @@ func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next
 	return c, nil
 }
 
-// trioAt returns the trio as of a sequence; for a conversation in progress it
-// is made of the turns so far.
-func (p *packer) trioAt(conversation string, seq int64) (trioRecord, error) {
-	v, err := p.at(seq)
-	if err != nil {
-		return trioRecord{}, err
-	}
-	trio, _, ok, err := latest[trioRecord](v, kindTrio, conversation)
-	if err != nil || ok {
-		return trio, err
-	}
-	return p.ws.ruleTrio(v, conversation)
-}
-
 // ruleTrio extracts a trio from the turns as of a view.
 func (ws *Workspace) ruleTrio(v storage.View, conversation string) (trioRecord, error) {
 	body, _, ok, err := latest[conversationRecord](v, kindConversation, conversation)
@@ -166,16 +152,12 @@ func (p *packer) contextPiece(conversation string, pieces []layers.Piece) (layer
 	if len(pieces) > 0 {
 		seq = pieces[0].Seq
 	}
-	v, err := p.at(seq)
-	if err != nil {
-		return layers.Piece{}, err
-	}
-	cc, _, ok, err := currentContext(v, p.session)
+	current, err := p.contextAt(seq)
 	if err != nil {
 		return layers.Piece{}, err
 	}
 	text := "### current context\n"
-	if ok {
+	if cc := current.body; current.known {
 		// The narrative and the achievements stand in front, as of the fold.
 		cc.OverallNarrative, cc.KeyAchievements = "", nil
 		rendered, _ := digest.Trim(digest.RenderCurrentContext(cc), contextPieceTokens-10, p.counter)

@@ -40,10 +40,10 @@ type Workspace struct {
 	engine   *retrieval.Engine
 	threads  threadCache
 	heads    headCache
-	related  bounded[relatedKey, []layers.Piece] // found for the opening of conversations
-	counters sync.Map                            // model → layers.Counter
-	tables   sync.Map                            // names of tables that were stored
-	settings string                              // digest of the policy
+	related  bounded[relatedKey, relatedPieces] // found for the opening of conversations
+	counters sync.Map                           // model → layers.Counter
+	tables   sync.Map                           // names of tables that were stored
+	settings string                             // digest of the policy
 	metrics  packMetrics
 
 	stop    context.CancelFunc

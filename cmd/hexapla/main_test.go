@@ -95,7 +95,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"hexapla": {"--help"}, "serve": {"serve", "--help"}, "replay": {"replay", "--help"}, "eval": {"eval", "--help"},
-		"pack": {"pack", "--help"}, "search": {"search", "--help"}, "version": {"version", "--help"},
+		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "version": {"version", "--help"},
 	} {
 		o := hexapla(t, nil, args...)
 		if o.code != 0 || o.errs != "" {
@@ -135,6 +135,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"serve", "now"}, "unknown command"},
 		{[]string{"pack", "--budget", "-1"}, "--budget -1"},
 		{[]string{"pack", "--layout", "x"}, `--layout "x"`},
+		{[]string{"explain", "--budget", "0"}, "--budget 0"},
+		{[]string{"explain", "--layout", "x"}, `--layout "x"`},
 		{[]string{"search"}, "requires at least 1 arg"},
 		{[]string{"search", "--kind", "thing", "x"}, `--kind "thing"`},
 		{[]string{"search", "--limit", "1000", "x"}, "--limit 1000"},

@@ -205,6 +205,14 @@ func TestReplayThenAsk(t *testing.T) {
 	if err := json.Unmarshal(built.Pack, &pack); err != nil || pack.Text != text.out || pack.Tokens.Used > 6000 {
 		t.Errorf("pack --json: %v, %d tokens, other text than without", err, pack.Tokens.Used)
 	}
+	var explained wire.PackExplainResult
+	if o := ask("explain", "--budget", "6000", "--json"); json.Unmarshal([]byte(o.out), &explained) != nil ||
+		explained.Checksum != built.Checksum || len(explained.Candidates) == 0 {
+		t.Errorf("explain --json: %.200s%s", o.out, o.errs)
+	}
+	if o := ask("explain", "--budget", "6000"); o.code != 0 || !strings.Contains(o.out, "Layer 1 · active memory") {
+		t.Errorf("explain: exit %d, %s%s", o.code, o.out, o.errs)
+	}
 	found := ask("search", "agent", "field", "metadata.json")
 	if found.code != 0 || !strings.Contains(found.out, "score ") || !strings.HasPrefix(found.out, "c") {
 		t.Errorf("search: exit %d, %s%s", found.code, found.out, found.errs)
@@ -216,6 +224,9 @@ func TestReplayThenAsk(t *testing.T) {
 	if o := ask("pack", "--session", "nope"); o.code != exitFailure || !strings.Contains(o.errs, `no session "nope"`) {
 		t.Errorf("unknown session: exit %d, %s", o.code, o.errs)
 	}
+	if o := ask("explain", "--budget", "3"); o.code != exitFailure || !strings.Contains(o.errs, "--budget ") {
+		t.Errorf("too small a budget to explain: exit %d, %s", o.code, o.errs)
+	}
 	if o := ask("pack", "--budget", "3"); o.code != exitFailure || !strings.Contains(o.errs, "--budget ") {
 		t.Errorf("too small a budget: exit %d, %s", o.code, o.errs)
 	}
@@ -224,7 +235,7 @@ func TestReplayThenAsk(t *testing.T) {
 func TestNothingRecorded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, args := range [][]string{{"pack"}, {"search", "x"}} {
+	for _, args := range [][]string{{"pack"}, {"explain"}, {"search", "x"}} {
 		o := hexapla(t, map[string]string{"PWD": t.TempDir()}, append(args, "--data-dir", dir)...)
 		if o.code != exitFailure || !strings.Contains(o.errs, "nothing is recorded of this folder yet") {
 			t.Errorf("%s: exit %d, %s", args, o.code, o.errs)

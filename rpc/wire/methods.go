@@ -63,6 +63,9 @@ const (
 	MethodPackBuild          = "hexapla/pack/build"
 	MethodBudgetReport       = "hexapla/budget/report"
 	MethodPackReplay         = "hexapla/pack/replay"
+	MethodPackExplain        = "hexapla/pack/explain"
+	MethodPackWhatIf         = "hexapla/pack/whatIf"
+	MethodPackDiff           = "hexapla/pack/diff"
 	MethodAuditQuery         = "hexapla/audit/query"
 	MethodInstructionsGet    = "hexapla/instructions/get"
 	MethodMetricsGet         = "hexapla/metrics/get"
@@ -113,6 +116,13 @@ func Methods() []Method {
 			"Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.", KindNotFound, KindOpIDReused),
 		request[PackReplayParams, PackReplayResult](MethodPackReplay, ClassRead,
 			"Builds a past pack again from the store and compares checksums.", KindNotFound),
+		request[PackExplainParams, PackExplainResult](MethodPackExplain, ClassRead,
+			"Lists everything that a pack shows or could show, with why, what took its place and at which budget it comes in.",
+			KindNotFound, KindBudgetTooSmall),
+		request[PackWhatIfParams, PackWhatIfResult](MethodPackWhatIf, ClassRead,
+			"Tells what packs of several budgets and models would be like, without a trace.", KindNotFound),
+		request[PackDiffParams, PackDiffResult](MethodPackDiff, ClassRead,
+			"Compares two packs of the audit log.", KindNotFound),
 		request[AuditQueryParams, AuditQueryResult](MethodAuditQuery, ClassRead,
 			"Lists what packs were built, with what in them, what was dropped and why.", KindNotFound),
 		request[InstructionsGetParams, InstructionsGetResult](MethodInstructionsGet, ClassRead,

@@ -22,8 +22,14 @@ import type {
   MetricsGetResult,
   PackBuildParams,
   PackBuildResult,
+  PackDiffParams,
+  PackDiffResult,
+  PackExplainParams,
+  PackExplainResult,
   PackReplayParams,
   PackReplayResult,
+  PackWhatIfParams,
+  PackWhatIfResult,
   PackedParams,
   PinAddParams,
   PinAddResult,
@@ -1387,6 +1393,540 @@ export const packReplayMatchResult = {
     }
   } satisfies PackReplayResult;
 
+// testdata/protocol/examples/pack-explain/tight.json
+export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
+export const packExplainTightResult = {
+    "checksum": "ede0173aee0f7ac174461e3146ca3e36aed65553e92dfcb7a019fd27774d6c6d",
+    "sequence": 36,
+    "encoding": "o200k_base",
+    "estimate": false,
+    "tokens": {
+      "total": 600,
+      "reserved": 0,
+      "available": 600,
+      "used": 188,
+      "system": 0,
+      "context": 188,
+      "input": 0,
+      "fullHistory": 429
+    },
+    "candidates": [
+      {
+        "id": "currentContext",
+        "layer": 0,
+        "section": "currentContext",
+        "detail": "full",
+        "tokens": 54,
+        "fullDetail": "full",
+        "fullTokens": 54,
+        "reason": "included",
+        "entersAt": 77
+      },
+      {
+        "id": "names",
+        "layer": 4,
+        "section": "names",
+        "detail": "roster",
+        "tokens": 55,
+        "fullDetail": "roster",
+        "fullTokens": 55,
+        "reason": "included",
+        "entersAt": 424
+      },
+      {
+        "id": "c1",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "summary",
+        "fullTokens": 69,
+        "reason": "budget",
+        "replacedBy": "c1"
+      },
+      {
+        "id": "c1#1",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 33,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1028
+      },
+      {
+        "id": "c1#2",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 37,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1028
+      },
+      {
+        "id": "c1#3/1",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 101,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1028
+      },
+      {
+        "id": "c1#3/2",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 199,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1028
+      },
+      {
+        "id": "c1#4",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 38,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1028
+      },
+      {
+        "id": "c1",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "header",
+        "tokens": 28,
+        "fullDetail": "header",
+        "fullTokens": 28,
+        "reason": "included",
+        "entersAt": 100
+      },
+      {
+        "id": "c2",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "summary",
+        "fullTokens": 45,
+        "reason": "budget",
+        "replacedBy": "c2"
+      },
+      {
+        "id": "context:c2",
+        "layer": 0,
+        "section": "currentContext",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 34,
+        "reason": "rollup",
+        "replacedBy": "currentContext",
+        "entersAt": 1028
+      },
+      {
+        "id": "c2#1",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 14,
+        "reason": "budget",
+        "replacedBy": "c2",
+        "entersAt": 1028
+      },
+      {
+        "id": "c2#2",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 31,
+        "reason": "budget",
+        "replacedBy": "c2",
+        "entersAt": 1028
+      },
+      {
+        "id": "c2",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "header",
+        "tokens": 34,
+        "fullDetail": "header",
+        "fullTokens": 34,
+        "reason": "included",
+        "entersAt": 100
+      },
+      {
+        "id": "c3",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "digest",
+        "fullTokens": 240,
+        "reason": "budget",
+        "replacedBy": "names"
+      },
+      {
+        "id": "context:c3",
+        "layer": 0,
+        "section": "currentContext",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 34,
+        "reason": "rollup",
+        "replacedBy": "currentContext",
+        "entersAt": 1028
+      },
+      {
+        "id": "c3#1",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "full",
+        "tokens": 17,
+        "fullDetail": "full",
+        "fullTokens": 17,
+        "reason": "included",
+        "entersAt": 77
+      },
+      {
+        "id": "c3#2",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 26,
+        "reason": "budget",
+        "replacedBy": "names",
+        "entersAt": 605
+      },
+      {
+        "id": "served:r1:1",
+        "layer": 5,
+        "section": "retrieved",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 75,
+        "reason": "budget",
+        "replacedBy": "names",
+        "entersAt": 605
+      },
+      {
+        "id": "c3#3",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 13,
+        "reason": "budget",
+        "replacedBy": "names",
+        "entersAt": 605
+      },
+      {
+        "id": "served:r2:1",
+        "layer": 5,
+        "section": "retrieved",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 51,
+        "reason": "budget",
+        "replacedBy": "names",
+        "entersAt": 605
+      },
+      {
+        "id": "served:r2:2",
+        "layer": 5,
+        "section": "retrieved",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 109,
+        "reason": "budget",
+        "replacedBy": "names",
+        "entersAt": 605
+      }
+    ]
+  } satisfies PackExplainResult;
+
+// testdata/protocol/examples/pack-whatIf/budgets.json
+export const packWhatIfBudgetsParams = {"session": "main", "budgets": [60, 600, 4000], "models": ["gpt-4o", "gpt-4"]} satisfies PackWhatIfParams;
+export const packWhatIfBudgetsResult = {
+    "packs": [
+      {
+        "budget": 60,
+        "model": "gpt-4o",
+        "used": 0,
+        "sections": [],
+        "dropped": 0,
+        "error": {
+          "kind": "budget_too_small",
+          "retryable": false,
+          "committed": "no",
+          "path": "budgets[0]",
+          "smallestTotal": 77
+        }
+      },
+      {
+        "budget": 600,
+        "model": "gpt-4o",
+        "checksum": "ede0173aee0f7ac174461e3146ca3e36aed65553e92dfcb7a019fd27774d6c6d",
+        "encoding": "o200k_base",
+        "used": 188,
+        "sections": [
+          {"name": "currentContext", "tokens": 54},
+          {"name": "names", "tokens": 55},
+          {"name": "activeMemory", "tokens": 79}
+        ],
+        "dropped": 7
+      },
+      {
+        "budget": 4000,
+        "model": "gpt-4o",
+        "checksum": "75a46ee54afb58bfd941d0bbffcc7c33215f871f8ce8c4c9295a3eb531a3e98e",
+        "encoding": "o200k_base",
+        "used": 936,
+        "sections": [
+          {"name": "currentContext", "tokens": 130},
+          {"name": "activeMemory", "tokens": 571},
+          {"name": "retrieved", "tokens": 235}
+        ],
+        "dropped": 0
+      },
+      {
+        "budget": 60,
+        "model": "gpt-4",
+        "used": 0,
+        "sections": [],
+        "dropped": 0,
+        "error": {
+          "kind": "budget_too_small",
+          "retryable": false,
+          "committed": "no",
+          "path": "budgets[0]",
+          "smallestTotal": 77
+        }
+      },
+      {
+        "budget": 600,
+        "model": "gpt-4",
+        "checksum": "5dec4b74b8c03592dbfd17e3297e0c17d620a55b75dc7e4b2ac557c22ffff288",
+        "encoding": "cl100k_base",
+        "used": 188,
+        "sections": [
+          {"name": "currentContext", "tokens": 54},
+          {"name": "names", "tokens": 55},
+          {"name": "activeMemory", "tokens": 79}
+        ],
+        "dropped": 7
+      },
+      {
+        "budget": 4000,
+        "model": "gpt-4",
+        "checksum": "5022fb6f3ef06ed4b7e09e8a3cf7dbf19d074db8b7449b22a0effeb8a9fd5676",
+        "encoding": "cl100k_base",
+        "used": 937,
+        "sections": [
+          {"name": "currentContext", "tokens": 130},
+          {"name": "activeMemory", "tokens": 571},
+          {"name": "retrieved", "tokens": 236}
+        ],
+        "dropped": 0
+      }
+    ]
+  } satisfies PackWhatIfResult;
+
+// testdata/protocol/examples/pack-whatIf/too-many.json
+export const packWhatIfTooManyError = {
+      "kind": "invalid_params",
+      "retryable": false,
+      "committed": "no",
+      "path": "budgets",
+      "limit": 32
+    } satisfies ErrorData;
+
+// testdata/protocol/examples/pack-diff/loop.json
+export const packDiffLoopParams = {
+    "session": "main",
+    "from": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "to": "0697823e9172192dbba2769b94255c7d59a8db4b2b0f10fd4399832589f3e06b"
+  } satisfies PackDiffParams;
+export const packDiffLoopResult = {
+    "from": {
+      "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+      "match": true,
+      "sequence": 9,
+      "used": 399,
+      "total": 4000,
+      "epoch": 3,
+      "epochReason": "start"
+    },
+    "to": {
+      "checksum": "0697823e9172192dbba2769b94255c7d59a8db4b2b0f10fd4399832589f3e06b",
+      "match": true,
+      "sequence": 36,
+      "used": 971,
+      "total": 4000,
+      "epoch": 3,
+      "epochReason": "start"
+    },
+    "commonPrefixBytes": 1217,
+    "reason": "append",
+    "added": [
+      {
+        "id": "c1#4",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 38
+      },
+      {
+        "id": "c1",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "header",
+        "fromTokens": 0,
+        "toTokens": 28
+      },
+      {
+        "id": "context:c2",
+        "section": "currentContext",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 34
+      },
+      {
+        "id": "c2#1",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 14
+      },
+      {
+        "id": "c2#2",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 31
+      },
+      {
+        "id": "c2",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "header",
+        "fromTokens": 0,
+        "toTokens": 34
+      },
+      {
+        "id": "context:c3",
+        "section": "currentContext",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 34
+      },
+      {
+        "id": "c3#1",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 17
+      },
+      {
+        "id": "c3#2",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 26
+      },
+      {
+        "id": "served:r1:1",
+        "section": "retrieved",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 75
+      },
+      {
+        "id": "c3#3",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 13
+      },
+      {
+        "id": "served:r2:1",
+        "section": "retrieved",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 51
+      },
+      {
+        "id": "served:r2:2",
+        "section": "retrieved",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 109
+      },
+      {
+        "id": "currentContext",
+        "section": "currentContext",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 54
+      },
+      {
+        "id": "c3#4",
+        "section": "input",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 14
+      }
+    ],
+    "removed": [],
+    "changed": []
+  } satisfies PackDiffResult;
+
+// testdata/protocol/examples/pack-diff/unknown.json
+export const packDiffUnknownParams = {
+    "session": "main",
+    "from": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "to": "0000000000000000000000000000000000000000000000000000000000000000"
+  } satisfies PackDiffParams;
+export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
     "session": "main",
@@ -1877,13 +2417,22 @@ export const metricsGetCountsResult = {
         "p99Ms": 0.256
       },
       {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/pack/explain",
+        "count": 1,
+        "p50Ms": 0.256,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.304, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
       {
         "method": "hexapla/instructions/get",
         "count": 2,
-        "p50Ms": 0.304,
-        "p95Ms": 0.431,
-        "p99Ms": 0.431
+        "p50Ms": 0.181,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
       }
     ]
   } satisfies MetricsGetResult;

@@ -353,6 +353,212 @@ export interface ErrorData {
   incident?: string;
 }
 
+/** PackExplainParams asks for what is in a pack and what is not. */
+export interface PackExplainParams extends PackBuildParams {
+  /** Whether to find out at which budgets candidates come in; true when absent. */
+  entersAt?: boolean;
+}
+
+/**
+ * PackExplainResult is a pack by its candidates: everything that it shows, and everything that
+ * it could have shown. The tokens of the candidates add up to tokens.used.
+ */
+export interface PackExplainResult {
+  /** Checksum of the pack that hexapla/pack/build gives for the same parameters. */
+  checksum: string;
+  /** The sequence number it was built at. */
+  sequence: integer;
+  /** The tokenizer that counted. */
+  encoding: string;
+  /** Whether counts are an estimate. */
+  estimate: boolean;
+  /** The accounting of the pack. */
+  tokens: PackTokens;
+  /** Each candidate once, in the order of the layout "stable-prefix". */
+  candidates: PackCandidate[];
+}
+
+/**
+ * PackCandidate is one thing that a pack could show. Its id, section and fullDetail together
+ * are its own.
+ */
+export interface PackCandidate {
+  /** As in PackItem; "currentContext:update" for a newer current context behind the stream. */
+  id: string;
+  /** 0 to 5; -1 for system and input. */
+  layer: integer;
+  /**
+   * Where it stands, or would stand: "system", "pins", "headers", "summaries",
+   * "currentContext", "names", "activeMemory", "retrieved" or "input".
+   */
+  section: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'names' | 'activeMemory' | 'retrieved' | 'input';
+  /**
+   * The detail it is shown in, as in PackItem, or "none" when it is out: "header", "summary",
+   * "full", "excerpt", "brief", "line", "digest", "roster" (names that were used before),
+   * "rollup" or "heading".
+   */
+  detail: 'none' | 'header' | 'summary' | 'full' | 'excerpt' | 'brief' | 'line' | 'digest' | 'roster' | 'rollup' | 'heading';
+  /** Tokens that it takes; 0 when it is out. */
+  tokens: integer;
+  /**
+   * The most detail that it could be shown in: "header", "summary", "full", "brief", "line",
+   * "digest", "roster", "rollup" or "heading".
+   */
+  fullDetail: 'header' | 'summary' | 'full' | 'brief' | 'line' | 'digest' | 'roster' | 'rollup' | 'heading';
+  /** Tokens of that. Of a digest or a roster that is out, the most that it may take. */
+  fullTokens: integer;
+  /**
+   * "included" (shown in full), "unneeded" (it stands for what is out, and nothing is), or why
+   * it is out or reduced, as in Dropped: "window", "budget", "cap", "rollup" or "archive".
+   */
+  reason: 'included' | 'unneeded' | 'window' | 'budget' | 'cap' | 'rollup' | 'archive';
+  /**
+   * Id of what took its place, when it is out and something did: of the conversation whose
+   * digest, summary or header stands for it, "rollup", "names" or "currentContext".
+   */
+  replacedBy?: string;
+  /** What it was found by, best first; absent when no search was involved. */
+  scores?: CandidateScore[];
+  /**
+   * The smallest total that shows it in any detail; absent when no total up to the limit does,
+   * when it was not asked for, or when it is not known.
+   */
+  entersAt?: integer;
+}
+
+/** CandidateScore is why a conversation was found related. */
+export interface CandidateScore {
+  /** The conversation. */
+  conversation: string;
+  /** 0 to 1, against the best that was found. */
+  score: decimal;
+  /** Share of the query's terms, by weight, that the conversation holds; 0 to 1. */
+  coverage: decimal;
+  /** What the score is made of. */
+  parts: ScoreParts;
+}
+
+/** PackWhatIfParams asks what packs of several budgets and models would be like. */
+export interface PackWhatIfParams {
+  /** The session. */
+  session: string;
+  /** Totals, as in Budget. */
+  budgets: integer[];
+  /** As in Budget, of all of them. */
+  reserved?: integer;
+  /** Models that may be called; the session's when absent. */
+  models?: string[];
+  /** "stable-prefix" (the default) or "narrative-first". */
+  layout?: 'stable-prefix' | 'narrative-first';
+  /** As in PackBuildParams. */
+  input?: UserInput;
+  /** As in PackBuildParams. */
+  system?: SystemPrompt;
+  /** As in PackBuildParams. */
+  task?: string;
+  /** As in PackBuildParams. */
+  asOf?: integer;
+  /** As in PackBuildParams. */
+  fill?: boolean;
+  /** What the budgets are in, as in PackBuildParams: "counted" (the default) or "provider". */
+  budgetUnit?: 'counted' | 'provider';
+}
+
+/**
+ * PackWhatIfResult is one answer for each model and budget: all budgets for the first model,
+ * then for the next.
+ */
+export interface PackWhatIfResult {
+  /** The answers. */
+  packs: WhatIfPack[];
+}
+
+/** WhatIfPack tells of a pack that was not built for use. Either checksum or error is there. */
+export interface WhatIfPack {
+  /** The total. */
+  budget: integer;
+  /** The model; empty when the session has none. */
+  model: string;
+  /** Checksum of the pack that hexapla/pack/build would give. */
+  checksum?: string;
+  /** The tokenizer that counted. */
+  encoding?: string;
+  /** Tokens of the pack's text. */
+  used: integer;
+  /** Tokens by section, in the order in which each comes first. */
+  sections: SectionTokens[];
+  /** Entries that the pack lists under dropped. */
+  dropped: integer;
+  /** Why there is no pack: budget_too_small with the smallest total that works. */
+  error?: ErrorData;
+}
+
+/** PackDiffParams names two packs of the audit log. */
+export interface PackDiffParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Checksum of the one. */
+  from: string;
+  /** Checksum of the other. */
+  to: string;
+}
+
+/** PackDiffResult tells what changed from one pack to the other. */
+export interface PackDiffResult {
+  /** The one. */
+  from: PackMark;
+  /** The other. */
+  to: PackMark;
+  /** Bytes at the beginning of both texts that are the same. */
+  commonPrefixBytes: integer;
+  /**
+   * "same" (it is one pack), "append" (no fold between them: what changed stands at the end),
+   * "request" (they were asked for with other parameters or settings), or why the fold was
+   * made: "start", "window", "budget" or "fill" (the request asked for it).
+   */
+  reason: 'same' | 'append' | 'request' | 'start' | 'window' | 'budget' | 'fill';
+  /** What only the other shows, in its order. */
+  added: PackChange[];
+  /** What only the one shows, in its order. */
+  removed: PackChange[];
+  /** What both show, in other detail or with another text, in the other's order. */
+  changed: PackChange[];
+}
+
+/** PackMark is one of two packs that are compared. */
+export interface PackMark {
+  /** Its checksum. */
+  checksum: string;
+  /** Whether it could be built again as it was; see hexapla/pack/replay. */
+  match: boolean;
+  /** The sequence number it was built at. */
+  sequence: integer;
+  /** Tokens of its text. */
+  used: integer;
+  /** Its budget's total. */
+  total: integer;
+  /** The sequence number of the last fold. */
+  epoch: integer;
+  /** Why that fold was made: "start", "window", "budget" or "fill". */
+  epochReason: 'start' | 'window' | 'budget' | 'fill';
+}
+
+/** PackChange is one thing that two packs show differently. */
+export interface PackChange {
+  /** As in PackItem. */
+  id: string;
+  /** Name of the section in the pack that shows it, the other one if both do. */
+  section: string;
+  /** The detail in the one, as in PackItem; "none" when it is not in it. */
+  from: string;
+  /** The detail in the other; "none" when it is not in it. */
+  to: string;
+  /** Tokens in the one. */
+  fromTokens: integer;
+  /** Tokens in the other. */
+  toTokens: integer;
+}
+
 /**
  * Offer is what a server offers under experimental.hexapla of its capabilities, in the result
  * of initialize.
@@ -1545,6 +1751,27 @@ export const BudgetReportRequest = {
 export const PackReplayRequest = {
   method: 'hexapla/pack/replay',
   type: new RequestType<PackReplayParams, PackReplayResult, ErrorData>('hexapla/pack/replay'),
+} as const;
+
+/**
+ * Lists everything that a pack shows or could show, with why, what took its place and at which
+ * budget it comes in.
+ */
+export const PackExplainRequest = {
+  method: 'hexapla/pack/explain',
+  type: new RequestType<PackExplainParams, PackExplainResult, ErrorData>('hexapla/pack/explain'),
+} as const;
+
+/** Tells what packs of several budgets and models would be like, without a trace. */
+export const PackWhatIfRequest = {
+  method: 'hexapla/pack/whatIf',
+  type: new RequestType<PackWhatIfParams, PackWhatIfResult, ErrorData>('hexapla/pack/whatIf'),
+} as const;
+
+/** Compares two packs of the audit log. */
+export const PackDiffRequest = {
+  method: 'hexapla/pack/diff',
+  type: new RequestType<PackDiffParams, PackDiffResult, ErrorData>('hexapla/pack/diff'),
 } as const;
 
 /** Lists what packs were built, with what in them, what was dropped and why. */

@@ -23,6 +23,9 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/pack/build" # Builds the context for the next model call within a token budget.
 ---| "hexapla/budget/report" # Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.
 ---| "hexapla/pack/replay" # Builds a past pack again from the store and compares checksums.
+---| "hexapla/pack/explain" # Lists everything that a pack shows or could show, with why, what took its place and at which budget it comes in.
+---| "hexapla/pack/whatIf" # Tells what packs of several budgets and models would be like, without a trace.
+---| "hexapla/pack/diff" # Compares two packs of the audit log.
 ---| "hexapla/audit/query" # Lists what packs were built, with what in them, what was dropped and why.
 ---| "hexapla/instructions/get" # Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context.
 ---| "hexapla/metrics/get" # Returns counts, sizes and latencies of a workspace and of this process.
@@ -238,6 +241,107 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field limit? integer # The limit that was passed, in the unit of the parameter.
 ---@field smallestTotal? integer # For budget_too_small: the smallest total, in tokens, that works.
 ---@field incident? string # For internal errors: what to look for in the log.
+
+---PackExplainParams asks for what is in a pack and what is not.
+---@class hexapla.PackExplainParams : hexapla.PackBuildParams
+---@field entersAt? boolean # Whether to find out at which budgets candidates come in; true when absent.
+
+---PackExplainResult is a pack by its candidates: everything that it shows, and everything that it
+---could have shown. The tokens of the candidates add up to tokens.used.
+---@class hexapla.PackExplainResult
+---@field checksum string # Checksum of the pack that hexapla/pack/build gives for the same parameters.
+---@field sequence integer # The sequence number it was built at.
+---@field encoding string # The tokenizer that counted.
+---@field estimate boolean # Whether counts are an estimate.
+---@field tokens hexapla.PackTokens # The accounting of the pack.
+---@field candidates hexapla.PackCandidate[] # Each candidate once, in the order of the layout "stable-prefix".
+
+---PackCandidate is one thing that a pack could show. Its id, section and fullDetail together are
+---its own.
+---@class hexapla.PackCandidate
+---@field id string # As in PackItem; "currentContext:update" for a newer current context behind the stream.
+---@field layer integer # 0 to 5; -1 for system and input.
+---@field section "system"|"pins"|"headers"|"summaries"|"currentContext"|"names"|"activeMemory"|"retrieved"|"input" # Where it stands, or would stand: "system", "pins", "headers", "summaries", "currentContext", "names", "activeMemory", "retrieved" or "input".
+---@field detail "none"|"header"|"summary"|"full"|"excerpt"|"brief"|"line"|"digest"|"roster"|"rollup"|"heading" # The detail it is shown in, as in PackItem, or "none" when it is out: "header", "summary", "full", "excerpt", "brief", "line", "digest", "roster" (names that were used before), "rollup" or "heading".
+---@field tokens integer # Tokens that it takes; 0 when it is out.
+---@field fullDetail "header"|"summary"|"full"|"brief"|"line"|"digest"|"roster"|"rollup"|"heading" # The most detail that it could be shown in: "header", "summary", "full", "brief", "line", "digest", "roster", "rollup" or "heading".
+---@field fullTokens integer # Tokens of that. Of a digest or a roster that is out, the most that it may take.
+---@field reason "included"|"unneeded"|"window"|"budget"|"cap"|"rollup"|"archive" # "included" (shown in full), "unneeded" (it stands for what is out, and nothing is), or why it is out or reduced, as in Dropped: "window", "budget", "cap", "rollup" or "archive".
+---@field replacedBy? string # Id of what took its place, when it is out and something did: of the conversation whose digest, summary or header stands for it, "rollup", "names" or "currentContext".
+---@field scores? hexapla.CandidateScore[] # What it was found by, best first; absent when no search was involved.
+---@field entersAt? integer # The smallest total that shows it in any detail; absent when no total up to the limit does, when it was not asked for, or when it is not known.
+
+---CandidateScore is why a conversation was found related.
+---@class hexapla.CandidateScore
+---@field conversation string # The conversation.
+---@field score number # 0 to 1, against the best that was found.
+---@field coverage number # Share of the query's terms, by weight, that the conversation holds; 0 to 1.
+---@field parts hexapla.ScoreParts # What the score is made of.
+
+---PackWhatIfParams asks what packs of several budgets and models would be like.
+---@class hexapla.PackWhatIfParams
+---@field session string # The session.
+---@field budgets integer[] # Totals, as in Budget.
+---@field reserved? integer # As in Budget, of all of them.
+---@field models? string[] # Models that may be called; the session's when absent.
+---@field layout? "stable-prefix"|"narrative-first" # "stable-prefix" (the default) or "narrative-first".
+---@field input? hexapla.UserInput # As in PackBuildParams.
+---@field system? hexapla.SystemPrompt # As in PackBuildParams.
+---@field task? string # As in PackBuildParams.
+---@field asOf? integer # As in PackBuildParams.
+---@field fill? boolean # As in PackBuildParams.
+---@field budgetUnit? "counted"|"provider" # What the budgets are in, as in PackBuildParams: "counted" (the default) or "provider".
+
+---PackWhatIfResult is one answer for each model and budget: all budgets for the first model, then
+---for the next.
+---@class hexapla.PackWhatIfResult
+---@field packs hexapla.WhatIfPack[] # The answers.
+
+---WhatIfPack tells of a pack that was not built for use. Either checksum or error is there.
+---@class hexapla.WhatIfPack
+---@field budget integer # The total.
+---@field model string # The model; empty when the session has none.
+---@field checksum? string # Checksum of the pack that hexapla/pack/build would give.
+---@field encoding? string # The tokenizer that counted.
+---@field used integer # Tokens of the pack's text.
+---@field sections hexapla.SectionTokens[] # Tokens by section, in the order in which each comes first.
+---@field dropped integer # Entries that the pack lists under dropped.
+---@field error? hexapla.ErrorData # Why there is no pack: budget_too_small with the smallest total that works.
+
+---PackDiffParams names two packs of the audit log.
+---@class hexapla.PackDiffParams
+---@field session string # An open session of the workspace.
+---@field from string # Checksum of the one.
+---@field to string # Checksum of the other.
+
+---PackDiffResult tells what changed from one pack to the other.
+---@class hexapla.PackDiffResult
+---@field from hexapla.PackMark # The one.
+---@field to hexapla.PackMark # The other.
+---@field commonPrefixBytes integer # Bytes at the beginning of both texts that are the same.
+---@field reason "same"|"append"|"request"|"start"|"window"|"budget"|"fill" # "same" (it is one pack), "append" (no fold between them: what changed stands at the end), "request" (they were asked for with other parameters or settings), or why the fold was made: "start", "window", "budget" or "fill" (the request asked for it).
+---@field added hexapla.PackChange[] # What only the other shows, in its order.
+---@field removed hexapla.PackChange[] # What only the one shows, in its order.
+---@field changed hexapla.PackChange[] # What both show, in other detail or with another text, in the other's order.
+
+---PackMark is one of two packs that are compared.
+---@class hexapla.PackMark
+---@field checksum string # Its checksum.
+---@field match boolean # Whether it could be built again as it was; see hexapla/pack/replay.
+---@field sequence integer # The sequence number it was built at.
+---@field used integer # Tokens of its text.
+---@field total integer # Its budget's total.
+---@field epoch integer # The sequence number of the last fold.
+---@field epochReason "start"|"window"|"budget"|"fill" # Why that fold was made: "start", "window", "budget" or "fill".
+
+---PackChange is one thing that two packs show differently.
+---@class hexapla.PackChange
+---@field id string # As in PackItem.
+---@field section string # Name of the section in the pack that shows it, the other one if both do.
+---@field from string # The detail in the one, as in PackItem; "none" when it is not in it.
+---@field to string # The detail in the other; "none" when it is not in it.
+---@field fromTokens integer # Tokens in the one.
+---@field toTokens integer # Tokens in the other.
 
 ---Offer is what a server offers under experimental.hexapla of its capabilities, in the result of
 ---initialize.

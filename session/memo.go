@@ -1,0 +1,96 @@
+package session
+
+import (
+	"hexapla/layers"
+	"hexapla/layers/digest"
+	"hexapla/storage"
+)
+
+// memo keeps what a packer has read, so that packs of several budgets read it
+// once. The zero value is ready.
+type memo struct {
+	trios    map[momentKey]trioRecord
+	headers  map[momentKey]layers.Form
+	contexts map[int64]contextAt
+	shown    map[roomKey]layers.Form
+}
+
+// momentKey is a conversation as of a sequence.
+type momentKey struct {
+	conversation string
+	seq          int64
+}
+
+// roomKey is layer 0 as of a sequence in some tokens.
+type roomKey struct {
+	seq  int64
+	room int
+}
+
+// contextAt is layer 0 as of a sequence.
+type contextAt struct {
+	body  layers.CurrentContext
+	seq   int64 // of the record
+	known bool
+}
+
+// keep puts a value into a map that may be nil.
+func keep[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
+}
+
+// contextAt returns layer 0 as of a sequence.
+func (p *packer) contextAt(seq int64) (contextAt, error) {
+	if c, ok := p.memo.contexts[seq]; ok {
+		return c, nil
+	}
+	v, err := p.at(seq)
+	if err != nil {
+		return contextAt{}, err
+	}
+	var c contextAt
+	if c.body, c.seq, c.known, err = currentContext(v, p.session); err != nil {
+		return contextAt{}, err
+	}
+	keep(&p.memo.contexts, seq, c)
+	return c, nil
+}
+
+// trioAt returns the trio as of a sequence; for a conversation in progress it
+// is made of the turns so far.
+func (p *packer) trioAt(conversation string, seq int64) (trioRecord, error) {
+	key := momentKey{conversation, seq}
+	if trio, ok := p.memo.trios[key]; ok {
+		return trio, nil
+	}
+	v, err := p.at(seq)
+	if err != nil {
+		return trioRecord{}, err
+	}
+	trio, _, ok, err := latest[trioRecord](v, kindTrio, conversation)
+	if err == nil && !ok {
+		trio, err = p.ws.ruleTrio(v, conversation)
+	}
+	if err == nil {
+		keep(&p.memo.trios, key, trio)
+	}
+	return trio, err
+}
+
+// headerAt returns the header of a conversation as of a view, rendered.
+func (p *packer) headerAt(conversation string, v storage.View) (layers.Form, error) {
+	key := momentKey{conversation, v.Seq()}
+	if form, ok := p.memo.headers[key]; ok {
+		return form, nil
+	}
+	trio, err := p.trioAt(conversation, v.Seq())
+	if err != nil {
+		return layers.Form{}, err
+	}
+	form := p.form(string(layers.DetailHeader), digest.RenderHeader(trio.Header))
+	keep(&p.memo.headers, key, form)
+	return form, nil
+}

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"hexapla/layers"
+)
+
+// maxWhatIf bounds the combinations of budgets and models in one WhatIf.
+const maxWhatIf = 32
+
+// WhatIfRequest asks what packs would be like. The request's own budget total
+// and model do not count.
+type WhatIfRequest struct {
+	PackRequest
+	Totals []int    // tokens
+	Models []string // the session's when empty
+}
+
+// WhatIfPack tells of one pack. Pack has no candidates.
+type WhatIfPack struct {
+	Total    int
+	Model    string
+	Checksum string // of the pack that BuildPack would give
+	Pack     *layers.Pack
+	TooSmall *layers.BudgetError // in place of the pack; nil if there is one
+}
+
+// WhatIf builds packs of several totals for several models, all of the same
+// moment: for each model, in the order given, every total. What they are built
+// of is read once for all models whose tokens are counted alike. Like
+// ExplainPack it leaves no trace. Errors are those of BuildPack, but a total
+// that is too small is told in its place.
+func (s *Session) WhatIf(ctx context.Context, req WhatIfRequest) ([]WhatIfPack, error) {
+	s.fill(&req.PackRequest)
+	if len(req.Models) == 0 {
+		req.Models = []string{req.Model}
+	}
+	if err := req.check(); err != nil {
+		return nil, err
+	}
+	ws := s.Workspace
+	snapshot, err := ws.store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Release()
+	out := make([]WhatIfPack, 0, len(req.Models)*len(req.Totals))
+	first := map[string]int{} // index of the first pack by the counter's name
+	var sums sync.WaitGroup
+	defer sums.Wait()
+	for _, model := range req.Models {
+		if model == "" {
+			model = s.Model()
+		}
+		counter := ws.counter(model).Name()
+		if req.Unit == UnitProvider {
+			counter += " " + model // each has its own calibration
+		}
+		if at, ok := first[counter]; ok {
+			sums.Wait()
+			for _, same := range out[at : at+len(req.Totals)] {
+				same.Model = model
+				out = append(out, same)
+			}
+			continue
+		}
+		first[counter] = len(out)
+		one := req.PackRequest
+		one.Model = model
+		p, in, err := ws.packInput(ctx, snapshot, s.ID, one)
+		if err != nil {
+			return nil, err
+		}
+		for _, total := range req.Totals {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			out = append(out, WhatIfPack{Total: total, Model: model})
+			answer := &out[len(out)-1] // out has room for all and never moves
+			answer.Pack, err = build(p.withBudget(in, layers.Budget{Total: total, Reserved: one.Budget.Reserved}))
+			if err != nil && !errors.As(err, &answer.TooSmall) {
+				return nil, err
+			}
+			if err == nil { // the checksum while the next is built
+				sums.Go(func() { answer.Checksum = layers.Checksum(answer.Pack.AppendCanonical(nil)) })
+			}
+		}
+	}
+	sums.Wait()
+	return out, nil
+}
+
+// check checks every combination as BuildPack would.
+func (r *WhatIfRequest) check() error {
+	switch n := len(r.Totals) * len(r.Models); {
+	case len(r.Totals) == 0:
+		return invalid("budgets", "must not be empty")
+	case n > maxWhatIf:
+		return &InvalidError{Path: "budgets", Message: fmt.Sprintf("%d combinations of budgets and models, at most %d", n, maxWhatIf), Limit: maxWhatIf}
+	}
+	for i, total := range r.Totals {
+		one := r.PackRequest
+		one.Budget.Total = total
+		var bad *InvalidError
+		err := one.check()
+		if asInvalid(err, &bad) && bad.Path == "budget.total" {
+			bad.Path = fmt.Sprintf("budgets[%d]", i)
+		}
+		if asInvalid(err, &bad) && bad.Path == "budget.reserved" {
+			bad.Path = "reserved"
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
