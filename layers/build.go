@@ -2,80 +2,9 @@ package layers
 
 import "strings"
 
-// Source gives what a pack needs beside the stream. Every answer is a function
-// of its arguments and of the workspace's records up to the sequence given.
-type Source interface {
-	// CurrentContext renders layer 0 as of a sequence in at most room tokens.
-	CurrentContext(seq int64, room int) (Form, error)
-	// Said returns the sequence of the newest layer 0, as of a sequence, if it
-	// is the model's own and not the rule's; 0 otherwise.
-	Said(seq int64) (int64, error)
-	// Headers renders layer 2 as of a sequence in at most room tokens, oldest
-	// first. With rollup set it is one roll-up of all conversations, those of
-	// the stream too.
-	Headers(seq int64, room int, rollup bool) ([]Item, error)
-	// Summaries renders layer 3 as of a sequence in at most room tokens,
-	// oldest first.
-	Summaries(seq int64, room int) ([]Item, error)
-	// Digest tells what the pieces of a conversation before the piece with
-	// the given index came to, in at most room tokens.
-	Digest(conversation StreamConversation, before, room int) (Form, error)
-	// Names lists names that were used and are out of view.
-	Names(NamesRequest) (Form, error)
-}
-
-// NamesRequest asks for a roster of names that were used in a stream up to a
-// piece of a conversation and are in none of the texts shown.
-type NamesRequest struct {
-	Stream              []StreamConversation
-	Conversation, Piece int // indices
-	Shown               []string
-	Room                int // tokens at most
-	PathPercent         int // what a path counts in the ranking, any other name being 100
-}
-
-// Input is everything that a pack is a function of.
-type Input struct {
-	Seed        string
-	Session     string
-	Sequence    int64
-	Layout      Layout
-	Budget      Budget
-	Policy      Policy
-	Settings    string // digest of policy and settings
-	Count       Counter
-	System      []Item // the system branch, in order
-	Pins        []Item // texts that are never dropped
-	Stream      []StreamConversation
-	Start       int   // index of the conversation in Stream that moved the window
-	WindowSeq   int64 // sequence of that moment
-	Source      Source
-	FullHistory int64
-	// Fill lays the stream out for this pack alone, so that it fills the room,
-	// instead of keeping the bytes of the pack before in front.
-	Fill bool
-	// Calibration is how Budget came to be; it is noted in the pack.
-	Calibration *Calibration
-	// Explain has the pack list its candidates. It changes nothing else.
-	Explain bool
-}
-
 // smallestCurrentContext is the room that layer 0 is given at the least; it
 // is always in the pack (H1).
 const smallestCurrentContext = 40
-
-// Names of sections.
-const (
-	SectionSystem         = "system"
-	SectionPins           = "pins"
-	SectionHeaders        = "headers"
-	SectionSummaries      = "summaries"
-	SectionCurrentContext = "currentContext"
-	SectionNames          = "names"
-	SectionActiveMemory   = "activeMemory"
-	SectionRetrieved      = "retrieved"
-	SectionInput          = "input"
-)
 
 // builder holds the intermediate results of one Build.
 type builder struct {
@@ -130,7 +59,25 @@ func Build(in Input) (*Pack, error) {
 			low = b.room
 		}
 	}
-	return nil, &BudgetError{Total: in.Budget.Total, Smallest: in.Budget.Reserved + system + high}
+	b.room = high
+	if _, err = b.fit(); err != nil {
+		return nil, err
+	}
+	return nil, &BudgetError{Total: in.Budget.Total, Smallest: in.Budget.Reserved + system + high, Needs: b.needs(high)}
+}
+
+// needs tells what takes so many tokens when only what must be there is.
+func (b *builder) needs(tokens int) NeverDropped {
+	n := NeverDropped{
+		Reserved: b.in.Budget.Reserved, System: itemTokens(b.in.System), Pins: itemTokens(b.in.Pins), Errors: itemTokens(b.plan.errors),
+	}
+	if last := len(b.in.Stream) - 1; last >= 0 && !b.in.Stream[last].Done {
+		if query, _ := mustStay(b.in.Stream[last].Pieces); query >= 0 {
+			n.Request = b.in.Stream[last].Pieces[query].Forms[0].Tokens
+		}
+	}
+	n.Rest = tokens - n.Errors - n.Request
+	return n
 }
 
 // frontTokens is what the client and the user put in front; it never gives way.
@@ -200,7 +147,10 @@ func (b *builder) layOut(s scarcity) (int, error) {
 		stream = bareStream(stream)
 		high = 0
 	}
-	b.plan = planStream(stream, in.Start, high, in.Fill && !s.bare, in.Policy)
+	b.plan = planStream(stream, in, high, in.Fill && !s.bare)
+	if s.bare {
+		b.plan.errorsAt(stream, in)
+	}
 	b.plan.freshen(stream, high)
 	used += b.plan.tokens
 
@@ -283,6 +233,9 @@ func (b *builder) render() (*Pack, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(b.plan.errors) > 0 {
+		context = append([]Section{{Name: SectionErrors, Layer: -1, Allowance: itemTokens(b.plan.errors), Items: b.plan.errors}}, context...)
+	}
 	if b.plan.names > 0 {
 		names, err := b.names()
 		if err != nil {
@@ -311,6 +264,9 @@ func (b *builder) render() (*Pack, error) {
 		if head = len(order); b.plan.names > 0 {
 			head++
 		}
+		if len(b.plan.errors) > 0 {
+			head++
+		}
 		order = append(order, context...)
 		stable = len(order)
 		if b.update.ID != "" {
@@ -325,7 +281,10 @@ func (b *builder) render() (*Pack, error) {
 		Encoding: in.Count.Name(), Estimate: in.Count.Estimate(), Budget: in.Budget,
 		Quotas:      Quotas{Summaries: b.allowance.summaries, Fulls: MaxFullsPerTurn},
 		FullHistory: in.FullHistory, Epoch: b.plan.foldSeq, EpochReason: b.plan.reason,
-		Settings: in.Settings, Calibration: in.Calibration,
+		Settings: in.Settings, Calibration: in.Calibration, Gate: in.Gate,
+	}
+	if b.plan.gate.Decision != "" {
+		p.Gate = b.plan.gate
 	}
 	size := 0
 	for i := range order {
@@ -391,7 +350,7 @@ func splitRetrieved(sections []Section) (active, retrieved []Section) {
 		switch s.Name {
 		case SectionRetrieved:
 			retrieved = append(retrieved, s)
-		case SectionActiveMemory, SectionNames:
+		case SectionActiveMemory, SectionNames, SectionErrors:
 			active = append(active, s)
 		}
 	}

@@ -130,11 +130,126 @@ func drawInput(t *rapid.T) layers.Input {
 				p.Fresh = []layers.Form{form(layers.FormFull, rapid.IntRange(900, 4000).Draw(t, "fresh"), "fre")}
 			}
 			conversation.Pieces = append(conversation.Pieces, p)
+			if k > 0 && k%2 == 0 {
+				drawOutput(t, &in, &conversation, k)
+			}
 		}
 		in.Stream = append(in.Stream, conversation)
 	}
 	in.WindowSeq = in.Stream[in.Start].Pieces[0].Seq
 	return in
+}
+
+// drawOutput makes of piece k of a conversation an output that may have failed,
+// and that may repeat pieces before it.
+func drawOutput(t *rapid.T, in *layers.Input, conversation *layers.StreamConversation, k int) {
+	p := &conversation.Pieces[k]
+	if rapid.IntRange(0, 3).Draw(t, "failed") == 0 {
+		e := layers.OpenError{ID: p.ID, Seq: p.Seq, Form: form(layers.FormLine, rapid.IntRange(2, 70).Draw(t, "told"), "err")}
+		if rapid.Bool().Draw(t, "resolved") {
+			e.Until = p.Seq + int64(rapid.IntRange(1, 30).Draw(t, "later"))
+		}
+		in.Errors = append(in.Errors, e)
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "repeats") {
+		most := p.Forms[0].Tokens - 1
+		if most < 3 {
+			return
+		}
+		r := layers.Repeat{Piece: k, Form: form(layers.FormChanged, rapid.IntRange(3, most).Draw(t, "changed"), p.ID)}
+		r.BaseConversation = rapid.IntRange(0, len(in.Stream)).Draw(t, "base conversation")
+		if r.BaseConversation < len(in.Stream) {
+			r.BasePiece = rapid.IntRange(0, len(in.Stream[r.BaseConversation].Pieces)-1).Draw(t, "base")
+		} else {
+			r.BasePiece = rapid.IntRange(0, k-1).Draw(t, "base")
+		}
+		conversation.Repeats = append(conversation.Repeats, r)
+	}
+}
+
+// TestRepeatsGoByWhatIsInView: a piece is shown as what is new since another one
+// only where that one stands in the pack in full.
+func TestRepeatsGoByWhatIsInView(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		pack, err := layers.Build(in)
+		if err != nil {
+			return
+		}
+		details := detailsOf(pack)
+		for c := range in.Stream {
+			conversation := &in.Stream[c]
+			for k := range conversation.Pieces {
+				if details[conversation.Pieces[k].ID] != layers.FormChanged {
+					continue
+				}
+				seen++
+				ok := false
+				for _, r := range conversation.Repeats {
+					base := in.Stream[min(r.BaseConversation, len(in.Stream)-1)].Pieces[r.BasePiece].ID
+					ok = ok || r.Piece == k && details[base] == layers.FormFull
+				}
+				if !ok {
+					t.Fatalf("%s is shown as what is new since something that is not in view", conversation.Pieces[k].ID)
+				}
+			}
+		}
+	})
+	if seen == 0 {
+		t.Fatal("nothing was repeated")
+	}
+}
+
+// detailsOf returns in what detail a pack shows pieces.
+func detailsOf(pack *layers.Pack) map[string]string {
+	out := map[string]string{}
+	for _, s := range pack.Sections {
+		for _, item := range s.Items {
+			if s.Name != layers.SectionErrors && strings.Contains(item.ID, "#") {
+				out[item.ID] = item.Form.Detail
+			}
+		}
+	}
+	return out
+}
+
+// TestOpenErrorsStay: whatever the budget, the newest errors that nothing has
+// resolved are told, by their own piece or in a line.
+func TestOpenErrorsStay(t *testing.T) {
+	t.Parallel()
+	lines := 0
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		pack, err := layers.Build(in)
+		if err != nil {
+			return
+		}
+		details, line := detailsOf(pack), map[string]bool{}
+		for _, s := range pack.Sections {
+			for _, item := range s.Items {
+				line[item.ID] = line[item.ID] || s.Name == layers.SectionErrors
+			}
+		}
+		newest := in.Errors[max(0, len(in.Errors)-in.Policy.OpenErrors):]
+		for _, e := range newest {
+			if line[e.ID] {
+				lines++
+				continue
+			}
+			switch details[e.ID] {
+			case layers.FormFull, layers.FormExcerpt, layers.FormBrief, layers.FormChanged:
+			default:
+				if e.Until == 0 {
+					t.Fatalf("the open error of %s is not told: %q", e.ID, details[e.ID])
+				}
+			}
+		}
+	})
+	if lines == 0 {
+		t.Fatal("no error was out of view")
+	}
 }
 
 // TestBudgetNeverExceeded is H10 and H11: whatever the history and the budget,

@@ -12,12 +12,14 @@ type Candidate struct {
 	Shown    Form   // how it is shown; FormNone when it is out
 	Reason   string // why it is not shown in full, or Included
 	By       string // id of what took its place; "" if nothing did, or if it is in
+	Repeats  string // id of the piece that it repeats, if it is shown as what is new
 	EntersAt int    // see EntersAt; 0 if it is not known
 }
 
 // Reasons of a candidate, beside those of a drop.
 const (
 	Included = "included" // it is shown in full
+	Repeated = "repeated" // only what is new since an earlier piece is shown
 	Unneeded = "unneeded" // it stands for what is out, and nothing is
 )
 
@@ -66,6 +68,9 @@ func (b *builder) candidates() ([]Candidate, error) {
 	}
 	if err := l.context(b.current.Form, SectionCurrentContext, b.contextSeq); err != nil {
 		return nil, err
+	}
+	for _, item := range b.plan.errors {
+		l.add(Candidate{ID: item.ID, Section: SectionErrors, Layer: -1, Full: item.Form, Shown: item.Form, Reason: Included})
 	}
 	l.roster()
 	for c := range b.in.Stream {
@@ -201,7 +206,7 @@ func (b *builder) anyReduced() bool {
 			return true
 		}
 		for k, form := range b.plan.forms[c] {
-			if form != 0 && !b.in.Stream[c].Pieces[k].Context {
+			if isReduced(form) && !b.in.Stream[c].Pieces[k].Context {
 				return true
 			}
 		}
@@ -262,9 +267,13 @@ func (l *lister) conversation(c int) {
 				candidate.Reason = DropBudget
 			}
 		default:
-			candidate.Shown = piece.Forms[form]
-			if form > 0 {
+			candidate.Shown = conversation.form(k, form)
+			switch {
+			case form > 0:
 				candidate.Reason = DropBudget
+			case form < gone:
+				r := conversation.repeatOf(form)
+				candidate.Reason, candidate.Repeats = Repeated, b.in.Stream[r.BaseConversation].Pieces[r.BasePiece].ID
 			}
 		}
 		l.add(candidate)

@@ -1,8 +1,11 @@
 package layers
 
+import "slices"
+
 // folder lays out a stream up to one of its pieces.
 type folder struct {
 	stream []StreamConversation
+	errors []OpenError // oldest first
 	plan   *plan
 	policy Policy
 	// filling tells that there is no pack before to be kept.
@@ -13,8 +16,8 @@ type folder struct {
 // all together take at most room tokens, if what must stay allows it. The
 // newer a piece, the more of it is shown; detail never rises with age.
 //
-// What must stay: the newest user piece of the conversation in full, and the
-// pieces since the last answer at least in their shortest form.
+// What must stay: the newest user piece of the conversation in full, the pieces
+// since the last answer at least in their shortest form, and open errors.
 func (f *folder) fold(c, i, room int) {
 	pl, p := f.plan, f.policy
 	used := 0
@@ -31,6 +34,10 @@ func (f *folder) fold(c, i, room int) {
 		case k >= input:
 			used += shortest(current[k]).Tokens
 		}
+	}
+	open := f.open(f.stream[c].Pieces[i].Seq)
+	for _, e := range open {
+		used += e.Form.Tokens
 	}
 	digest := 0
 	if len(current) > 1 && used+p.DigestCap <= room {
@@ -111,11 +118,86 @@ func (f *folder) fold(c, i, room int) {
 			anyGone = true
 		}
 	}
+	used -= f.repeat(c, i)
 	if !f.shortened(c, i) {
 		used -= pl.names
 		pl.names = 0
 	}
+	used -= f.showErrors(open)
 	pl.tokens = used
+}
+
+// repeat shows pieces up to piece i of conversation c as what is new in them,
+// where the earlier piece is shown in full, and returns the tokens saved.
+func (f *folder) repeat(c, i int) int {
+	saved := 0
+	for k := range c + 1 {
+		for _, r := range f.stream[k].Repeats {
+			if k == c && r.Piece > i {
+				break
+			}
+			if f.plan.forms[k][r.Piece] == 0 {
+				f.plan.forms[k][r.Piece] = f.repeated(k, r.Piece)
+				saved += f.stream[k].Pieces[r.Piece].Forms[0].Tokens - f.stream[k].form(r.Piece, f.plan.forms[k][r.Piece]).Tokens
+			}
+		}
+	}
+	return saved
+}
+
+// errorsAt gives the errors their lines that are open at the pack's sequence.
+func (pl *plan) errorsAt(stream []StreamConversation, in Input) {
+	f := folder{stream: stream, errors: in.Errors, plan: pl, policy: in.Policy}
+	pl.tokens -= itemTokens(pl.errors)
+	open := f.open(in.Sequence)
+	for _, e := range open {
+		pl.tokens += e.Form.Tokens
+	}
+	pl.tokens -= f.showErrors(open)
+}
+
+// open returns the newest errors that are open at a sequence, oldest first, as
+// many as the policy allows.
+func (f *folder) open(seq int64) []OpenError {
+	var out []OpenError
+	for i := len(f.errors) - 1; i >= 0 && len(out) < f.policy.OpenErrors; i-- {
+		if e := f.errors[i]; e.Seq <= seq && (e.Until == 0 || e.Until > seq) {
+			out = append(out, e)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// showErrors gives those errors a line whose pieces do not tell of them, and
+// returns the tokens of the others' lines.
+func (f *folder) showErrors(open []OpenError) int {
+	f.plan.errors = nil
+	saved := 0
+	for _, e := range open {
+		if f.tells(e.ID) {
+			saved += e.Form.Tokens
+			continue
+		}
+		f.plan.errors = append(f.plan.errors, Item{ID: e.ID, Form: e.Form})
+	}
+	return saved
+}
+
+// isReduced tells that a form index stands for less than all of a piece.
+func isReduced(form int) bool { return form > 0 || form == gone }
+
+// tells reports whether a piece is shown at least in brief.
+func (f *folder) tells(id string) bool {
+	for c := range f.stream {
+		for i := range f.stream[c].Pieces {
+			if f.stream[c].Pieces[i].ID == id {
+				form := f.plan.forms[c][i]
+				return form != gone && rank(f.stream[c].form(i, form).Detail) <= rank(FormBrief)
+			}
+		}
+	}
+	return false
 }
 
 // namesUpTo returns the most tokens that a roster of the names up to a piece can
@@ -143,11 +225,11 @@ const smallestRoster = 40
 // full.
 func (f *folder) shortened(c, i int) bool {
 	for k := range c + 1 {
-		for j, form := range f.plan.forms[k] {
+		for j := range f.plan.forms[k] {
 			if k == c && j > i {
 				break
 			}
-			if form != 0 && !f.stream[k].Pieces[j].Context {
+			if isReduced(f.plan.forms[k][j]) && !f.stream[k].Pieces[j].Context {
 				return true
 			}
 		}
@@ -178,7 +260,7 @@ func (f *folder) choose(piece Piece, level *levels, used, room int) int {
 // rank orders the details of pieces: the higher, the less is shown.
 func rank(detail string) int {
 	switch detail {
-	case FormFull:
+	case FormFull, FormChanged:
 		return 0
 	case FormExcerpt:
 		return 1

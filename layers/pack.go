@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hexapla/layers/canonical"
 )
@@ -19,11 +20,32 @@ type Budget struct {
 type BudgetError struct {
 	Total    int // as asked
 	Smallest int // the smallest total that works, all else being equal
+	Needs    NeverDropped
 }
 
-// Error names both totals.
+// NeverDropped is what the smallest pack is made of, in counted tokens.
+type NeverDropped struct {
+	Reserved int // as asked
+	System   int // the system branch
+	Pins     int
+	Request  int // the user's newest message, verbatim
+	Errors   int // open errors
+	Rest     int // the newest input in its shortest form, a short layer 0, one roll-up of the timeline
+}
+
+// Error names both totals and what takes the room.
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("build pack: a total of %d tokens cannot hold what must be in the pack; the smallest that works is %d", e.Total, e.Smallest)
+	text := fmt.Sprintf("build pack: a total of %d tokens cannot hold what must be in the pack; the smallest that works is %d", e.Total, e.Smallest)
+	var parts []string
+	for _, part := range []struct {
+		name   string
+		tokens int
+	}{{"reserved", e.Needs.Reserved}, {"system", e.Needs.System}, {"pins", e.Needs.Pins}, {"request", e.Needs.Request}, {"open errors", e.Needs.Errors}, {"other", e.Needs.Rest}} {
+		if part.tokens > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", part.name, part.tokens))
+		}
+	}
+	return text + " (" + strings.Join(parts, ", ") + ")"
 }
 
 // Item is one thing in a section.
@@ -94,6 +116,9 @@ type Pack struct {
 	// set. It is no part of the canonical bytes.
 	Candidates  []Candidate
 	Calibration *Calibration // nil where the budget was in counted tokens
+	// Gate is the newest decision about a fold. It is no part of the canonical
+	// form.
+	Gate Gate
 	// Breakpoints are in order of their bytes, at most MaxBreakpoints. They are
 	// no part of the canonical form.
 	Breakpoints []Breakpoint

@@ -28,8 +28,11 @@ const (
 type Policy struct {
 	ActiveMemory int `json:"activeMemory"` // completed conversations in layer 1 after a step (H2: 1 to 10)
 	WindowStep   int `json:"windowStep"`   // conversations demoted at once
-	Summaries    int `json:"summaries"`    // conversations in layer 3 (H4)
-	Retrieved    int `json:"retrieved"`    // relevant conversations shown with a new query
+	// WindowDeferrals is how often in a row the window is not moved because that
+	// would cost more than it saves (design: net-cost gate).
+	WindowDeferrals int `json:"windowDeferrals"`
+	Summaries       int `json:"summaries"` // conversations in layer 3 (H4)
+	Retrieved       int `json:"retrieved"` // relevant conversations shown with a new query
 
 	// Shares of the context budget in percent (H10). The remainder is the
 	// share of retrieved conversations.
@@ -58,6 +61,8 @@ type Policy struct {
 	// names that are no longer in view.
 	NamesPercent int `json:"namesPercent"`
 
+	// OpenErrors is how many open errors are never dropped; older ones may be.
+	OpenErrors int `json:"openErrors"`
 	FreshCap   int `json:"freshCap"`   // tokens of one tool output as long as it is the input
 	ResultCap  int `json:"resultCap"`  // tokens of one tool output shown in full
 	ExcerptCap int `json:"excerptCap"` // tokens of one tool output shown as an excerpt
@@ -82,10 +87,10 @@ type Policy struct {
 // replaying recorded coding sessions; docs/benchmarks.md has the figures.
 func DefaultPolicy() Policy {
 	return Policy{
-		ActiveMemory: 5, WindowStep: 5, Summaries: 5, Retrieved: 3,
+		ActiveMemory: 5, WindowStep: 5, WindowDeferrals: 3, Summaries: 5, Retrieved: 3,
 		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
 		LowWaterPercent: 33, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
-		FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
+		OpenErrors: 5, FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
 	}
 }
 
@@ -141,14 +146,14 @@ func (p Policy) Check() error {
 		value       int
 		least, most int
 	}{
-		{"activeMemory", p.ActiveMemory, 1, 10}, {"windowStep", p.WindowStep, 1, 10},
+		{"activeMemory", p.ActiveMemory, 1, 10}, {"windowStep", p.WindowStep, 1, 10}, {"windowDeferrals", p.WindowDeferrals, 0, 20},
 		{"summaries", p.Summaries, 0, 100}, {"retrieved", p.Retrieved, 0, 50},
 		{"currentContextPercent", p.CurrentContextPercent, 0, 100}, {"activeMemoryPercent", p.ActiveMemoryPercent, 0, 100},
 		{"headersPercent", p.HeadersPercent, 0, 100}, {"summariesPercent", p.SummariesPercent, 0, 100},
 		{"lowWaterPercent", p.LowWaterPercent, 1, 100}, {"fullPercent", p.FullPercent, 0, 100},
 		{"excerptPercent", p.ExcerptPercent, 0, 100}, {"briefPercent", p.BriefPercent, 0, 100},
 		{"saidPercent", p.SaidPercent, 0, 100}, {"saidBriefPercent", p.SaidBriefPercent, 0, 100},
-		{"namesPercent", p.NamesPercent, 0, 90}, {"cutNamesPercent", p.CutNamesPercent, 0, 90}, {"freshCap", p.FreshCap, 0, 1 << 20}, {"resultCap", p.ResultCap, 50, 1 << 20},
+		{"namesPercent", p.NamesPercent, 0, 90}, {"cutNamesPercent", p.CutNamesPercent, 0, 90}, {"openErrors", p.OpenErrors, 0, 50}, {"freshCap", p.FreshCap, 0, 1 << 20}, {"resultCap", p.ResultCap, 50, 1 << 20},
 		{"excerptCap", p.ExcerptCap, 20, 1 << 20}, {"callCap", p.CallCap, 20, 1 << 20}, {"callBriefCap", p.CallBriefCap, 10, 1 << 20}, {"fillNamesPercent", p.FillNamesPercent, 0, 90}, {"fillNamesCap", p.FillNamesCap, 0, 1 << 20},
 		{"namesPathPercent", p.NamesPathPercent, 0, 1000},
 		{"namesCap", p.NamesCap, 0, 1 << 20}, {"digestCap", p.DigestCap, 0, 4000},

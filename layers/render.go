@@ -55,7 +55,7 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 				b.drop(piece.ID, full.Detail, FormNone, b.dropReason(conversation, piece), full.Tokens)
 				continue
 			}
-			form := piece.Forms[forms[k]]
+			form := conversation.form(k, forms[k])
 			if last && k < len(b.plan.fresh) && b.plan.fresh[k].Text != "" {
 				form = b.plan.fresh[k]
 			} else if forms[k] > 0 {
@@ -74,7 +74,7 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 // itemOf is a piece as an item in one of its forms.
 func itemOf(piece *Piece, form Form) Item {
 	item := Item{ID: piece.ID, Form: form, Answer: piece.Answer}
-	if form.Detail == FormFull {
+	if form.Detail == FormFull || form.Detail == FormChanged {
 		item.Calls, item.Result = piece.Calls, piece.Result
 	}
 	return item
@@ -138,7 +138,7 @@ func (b *builder) names() (Section, error) {
 				break
 			}
 			if form != gone {
-				shown = append(shown, b.in.Stream[k].Pieces[j].Forms[form].Text)
+				shown = append(shown, b.in.Stream[k].form(j, form).Text)
 			}
 		}
 		if b.plan.summary[k] {

@@ -1,5 +1,10 @@
 package layers
 
+import (
+	"cmp"
+	"slices"
+)
+
 // A stream is what layer 1 is made of: a session's newest conversations, piece
 // by piece in the order in which they were recorded. Between two folds the
 // stream only grows at its end; a fold shows older pieces in less detail, all
@@ -17,6 +22,7 @@ const (
 	FormRoster  = "roster"  // names that were used before
 	FormRollup  = "rollup"  // many headers in one
 	FormHeading = "heading" // a line of the pack itself
+	FormChanged = "changed" // what is new since an earlier piece
 	FormNone    = "none"    // not shown
 )
 
@@ -75,10 +81,49 @@ type StreamConversation struct {
 	Close      Form  // its header; only shown when Done
 	Summary    Form  // stands for pieces that a fold took out; only when Done
 	ArchivedAt int64 // sequence at which the model let it go; 0 if it did not
+	// Repeats are other forms of pieces that show again what earlier ones show,
+	// in the order of the pieces. A piece may have several, best first.
+	Repeats []Repeat
 }
 
-// gone is the form index of a piece that is not shown.
+// Repeat is another form of a piece, which says what is new since an earlier
+// piece. It is shown where the piece is appended while that one stands in the
+// pack in full.
+type Repeat struct {
+	Piece                       int // index in its conversation
+	BaseConversation, BasePiece int // indices of the earlier piece
+	Form                        Form
+}
+
+// OpenError is a failure that a tool reported. It is never dropped while it is
+// open: where its piece is out of view, Form stands in the pack.
+type OpenError struct {
+	ID    string // of its piece
+	Seq   int64
+	Until int64 // sequence of what resolved it; 0 as long as nothing did
+	Form  Form  // one line
+}
+
+// gone is the form index of a piece that is not shown. Below it are indices of
+// Repeats: gone-1 is the conversation's first.
 const gone = -1
+
+// repeatOf returns the repeat that a form index stands for, nil if it stands for
+// none.
+func (c *StreamConversation) repeatOf(form int) *Repeat {
+	if form >= gone {
+		return nil
+	}
+	return &c.Repeats[gone-1-form]
+}
+
+// form returns a form of a piece by its index, which is not gone.
+func (c *StreamConversation) form(k, index int) Form {
+	if r := c.repeatOf(index); r != nil {
+		return r.Form
+	}
+	return c.Pieces[k].Forms[index]
+}
 
 // plan is the state of a stream after its last fold and everything since.
 type plan struct {
@@ -86,8 +131,10 @@ type plan struct {
 	summary []bool  // by conversation: whether Summary stands for gone pieces
 	digest  bool    // whether there is room for a digest of the last conversation
 	names   int     // room for the roster of names; 0 if there is none
+	errors  []Item  // open errors that are out of view since the last fold
 	fresh   []Form  // by piece of the last conversation: the fresh form that is shown
 	tokens  int     // with the digest and the roster at their caps
+	gate    Gate    // of the last fold for want of room
 	foldAt  [2]int  // conversation and piece at which the last fold was made
 	foldSeq int64   // sequence of the piece at which the last fold was made
 	reason  string  // why: EpochStart, EpochWindow or EpochBudget
@@ -103,20 +150,25 @@ const (
 
 // planStream lays the stream out in high tokens.
 //
-// start is the index of the conversation whose opening moved the window; what
+// in.Start is the index of the conversation whose opening moved the window; what
 // lies before it was laid out by a fold at that moment. From there pieces are
 // appended one by one, and when the total would pass high, everything up to
 // and including that piece is laid out anew in low tokens.
 //
 // With fill there is one fold, at the end, into all of high, if the stream does
 // not fit as it is.
-func planStream(stream []StreamConversation, start, high int, fill bool, p Policy) plan {
-	low := high * p.LowWaterPercent / 100
+//
+// A piece that shows again what an earlier one showed is appended as what is new
+// in it, if that one is in view in full. Failures of errors that are open at a
+// fold and that it takes out of view have a line of their own from there.
+func planStream(stream []StreamConversation, in Input, high int, fill bool) plan {
+	start, low := in.Start, high*in.Policy.LowWaterPercent/100
 	pl := plan{forms: make([][]int, len(stream)), summary: make([]bool, len(stream)), reason: EpochStart}
 	for i := range stream {
 		pl.forms[i] = make([]int, len(stream[i].Pieces))
 	}
-	f := folder{stream: stream, plan: &pl, policy: p}
+	f := folder{stream: stream, errors: in.Errors, plan: &pl, policy: in.Policy}
+	calls := 0 // since the last fold
 	if fill {
 		f.fill(high)
 		return pl
@@ -138,14 +190,20 @@ func planStream(stream []StreamConversation, start, high int, fill bool, p Polic
 					continue
 				}
 			}
-			pl.tokens += piece.Forms[0].Tokens
-			if pl.tokens > high {
+			if piece.Answer {
+				calls++
+			}
+			if pl.tokens += f.append(c, i); pl.tokens > high {
+				before := pl.tokens
 				f.fold(c, i, low)
 				pl.foldSeq = piece.Seq
 				pl.reason = EpochBudget
 				if pl.tokens > high { // what must stay is over the low mark already
 					f.fold(c, i, high)
 				}
+				pl.gate = Weigh(before-pl.tokens, pl.tokens, calls, in.Prices)
+				pl.gate.Decision, pl.gate.Sequence = GateForced, piece.Seq
+				calls = 0
 			}
 		}
 	}
@@ -164,6 +222,26 @@ func planStream(stream []StreamConversation, start, high int, fill bool, p Polic
 	return pl
 }
 
+// append shows piece i of conversation c behind what is shown already, and
+// returns its tokens.
+func (f *folder) append(c, i int) int {
+	f.plan.forms[c][i] = f.repeated(c, i)
+	return f.stream[c].form(i, f.plan.forms[c][i]).Tokens
+}
+
+// repeated returns the index of the best repeat of a piece whose earlier piece
+// is shown in full, 0 if there is none.
+func (f *folder) repeated(c, i int) int {
+	repeats := f.stream[c].Repeats
+	at, _ := slices.BinarySearchFunc(repeats, i, func(r Repeat, i int) int { return cmp.Compare(r.Piece, i) })
+	for ; at < len(repeats) && repeats[at].Piece == i; at++ {
+		if r := &repeats[at]; f.plan.forms[r.BaseConversation][r.BasePiece] == 0 {
+			return gone - 1 - at
+		}
+	}
+	return 0
+}
+
 // freshen shows the input's pieces in their fresh form as long as all takes at
 // most high tokens, the newest first.
 func (pl *plan) freshen(stream []StreamConversation, high int) {
@@ -180,7 +258,7 @@ func (pl *plan) freshen(stream []StreamConversation, high int) {
 			continue
 		}
 		for _, fresh := range pieces[k].Fresh {
-			if more := fresh.Tokens - pieces[k].Forms[form].Tokens; more > 0 && pl.tokens+more <= high {
+			if more := fresh.Tokens - stream[last].form(k, form).Tokens; more > 0 && pl.tokens+more <= high {
 				pl.fresh[k] = fresh
 				pl.tokens += more
 				break
@@ -197,10 +275,8 @@ func (f *folder) fill(room int) {
 	}
 	for c := range f.stream {
 		f.plan.tokens += f.stream[c].Close.Tokens
-		for _, piece := range f.stream[c].Pieces {
-			if len(piece.Forms) > 0 {
-				f.plan.tokens += piece.Forms[0].Tokens
-			}
+		for i := range f.stream[c].Pieces {
+			f.plan.tokens += f.append(c, i)
 		}
 	}
 	end := len(f.stream[last].Pieces) - 1

@@ -36,6 +36,10 @@ func domainError(err error) error {
 	case errors.As(err, &budget):
 		e := NewError(wire.KindBudgetTooSmall, budget.Error())
 		e.Data.Path, e.Data.SmallestTotal = "budget.total", int64(budget.Smallest)
+		e.Data.NeverDropped = &wire.NeverDropped{
+			Reserved: budget.Needs.Reserved, System: budget.Needs.System, Pins: budget.Needs.Pins,
+			Request: budget.Needs.Request, Errors: budget.Needs.Errors, Other: budget.Needs.Rest,
+		}
 		return e
 	}
 	for _, known := range []struct {

@@ -27,7 +27,7 @@ func (b *backend) packExplain(ctx context.Context, p *wire.PackExplainParams) (*
 	for _, c := range pack.Candidates {
 		out := wire.PackCandidate{
 			ID: c.ID, Layer: c.Layer, Section: c.Section, Detail: c.Shown.Detail, Tokens: c.Shown.Tokens,
-			FullDetail: c.Full.Detail, FullTokens: c.Full.Tokens, Reason: c.Reason, ReplacedBy: c.By, EntersAt: c.EntersAt,
+			FullDetail: c.Full.Detail, FullTokens: c.Full.Tokens, Reason: c.Reason, ReplacedBy: c.By, Repeats: c.Repeats, EntersAt: c.EntersAt,
 		}
 		for _, hit := range reply.Scores[c.ID] {
 			out.Scores = append(out.Scores, wire.CandidateScore{

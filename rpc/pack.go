@@ -61,6 +61,12 @@ func stabilityToWire(reply session.PackReply) wire.Stability {
 	for _, b := range reply.Pack.Breakpoints {
 		out.Breakpoints = append(out.Breakpoints, wire.Breakpoint(b))
 	}
+	if g := reply.Pack.Gate; g.Decision != "" {
+		out.Gate = &wire.Gate{
+			Decision: g.Decision, Sequence: g.Sequence, SavedTokens: g.Saved, RewrittenTokens: g.Rewritten,
+			ExpectedCalls: g.Calls, Gain: g.Gain, Cost: g.Cost, BreakEvenCalls: g.BreakEven,
+		}
+	}
 	return out
 }
 

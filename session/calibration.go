@@ -131,7 +131,7 @@ func build(in layers.Input) (*layers.Pack, error) {
 	pack, err := layers.Build(in)
 	var small *layers.BudgetError
 	if in.Calibration != nil && errors.As(err, &small) {
-		err = &layers.BudgetError{Total: in.Calibration.Limit, Smallest: inProvider(in.Calibration, small.Smallest)}
+		err = &layers.BudgetError{Total: in.Calibration.Limit, Smallest: inProvider(in.Calibration, small.Smallest), Needs: small.Needs}
 	}
 	return pack, err
 }

@@ -142,7 +142,7 @@ func TestExplainScores(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, t.TempDir())
 	talk(t, s, "Why does the quokka refuse the zeppelin?", "The quokka refuses the zeppelin because of its valve.")
-	for i := range 20 {
+	for i := range 26 {
 		talk(t, s, fmt.Sprintf("Please rename part %d.", i), "Renamed.")
 	}
 	talk(t, s, "Does the quokka still refuse the zeppelin?", "I'll look.")
@@ -151,7 +151,7 @@ func TestExplainScores(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hits := got.Scores["related:c22"]
+		hits := got.Scores["related:c28"]
 		if len(hits) == 0 || hits[0].Conversation != "c1" || hits[0].Score <= 0 || hits[0].Parts.Lexical <= 0 {
 			t.Fatalf("scores %+v", got.Scores)
 		}
@@ -225,7 +225,7 @@ func TestDiff(t *testing.T) {
 	if _, err := s.Record(t.Context(), session.RecordRequest{Turns: []layers.Turn{{Role: layers.RoleAssistant, Text: "Done so far."}}}); err != nil {
 		t.Fatal(err)
 	}
-	second, smaller := pack(t, s, 3000), pack(t, s, 1200)
+	second, smaller := pack(t, s, 3000), pack(t, s, 400)
 	for _, c := range []struct {
 		name                    string
 		from, to                session.PackReply

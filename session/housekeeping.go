@@ -39,7 +39,23 @@ func (ws *Workspace) complete(tx *storage.Tx, c completion) (kept, error) {
 // keepHouse writes a new version of a conversation's trio. What the model did
 // not say is extracted by rule; what it said before stays.
 func (ws *Workspace) keepHouse(tx *storage.Tx, c completion) (kept, error) {
-	v := tx.View()
+	out, err := ws.draft(tx.View(), c)
+	if err != nil {
+		return kept{}, err
+	}
+	text := digest.RenderHeader(out.trio.Header) + digest.RenderSummary(out.trio.Summary, c.id)
+	tx.Put(storage.Draft{
+		Kind: kindTrio, ID: c.id, Parent: c.id, Body: encode(out.trio),
+		Terms: terms.NewDoc(text, digest.EntitiesOf(text)).Encode(),
+	})
+	if c.housekeeping != nil {
+		tx.Put(storage.Draft{Kind: kindHousekeeping, ID: c.id, Parent: c.id, Body: encode(c.housekeeping)})
+	}
+	return out, nil
+}
+
+// draft makes the trio that a conversation is kept as once it is complete.
+func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	counter := ws.standard()
 	turns, tokens, err := turnsOf(v, c.id)
 	if err != nil {
@@ -74,14 +90,6 @@ func (ws *Workspace) keepHouse(tx *storage.Tx, c completion) (kept, error) {
 	out.trimmed = append(out.trimmed, trimmed...)
 	trio.Summary, trimmed = digest.TrimSummary(trio.Summary, counter)
 	out.trimmed = append(out.trimmed, trimmed...)
-	text := digest.RenderHeader(trio.Header) + digest.RenderSummary(trio.Summary, c.id)
-	tx.Put(storage.Draft{
-		Kind: kindTrio, ID: c.id, Parent: c.id, Body: encode(trio),
-		Terms: terms.NewDoc(text, digest.EntitiesOf(text)).Encode(),
-	})
-	if c.housekeeping != nil {
-		tx.Put(storage.Draft{Kind: kindHousekeeping, ID: c.id, Parent: c.id, Body: encode(c.housekeeping)})
-	}
 	out.trio = trio
 	return out, nil
 }

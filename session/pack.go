@@ -20,6 +20,8 @@ type PackRequest struct {
 	AsOf   int64         `json:"asOf,omitempty"`
 	Fill   bool          `json:"fill,omitempty"`
 	Unit   string        `json:"unit,omitempty"` // UnitCounted when empty
+	// Prices are the model's when they are not set. The audit log keeps them.
+	Prices *layers.CachePrices `json:"prices,omitempty"`
 }
 
 // Units of a budget.
@@ -108,6 +110,10 @@ func (s *Session) fill(req *PackRequest) {
 	if req.Model == "" {
 		req.Model = s.Model()
 	}
+	if req.Prices == nil {
+		prices := s.Workspace.prices(req.Model)
+		req.Prices = &prices
+	}
 	if req.Layout == "" {
 		req.Layout = layers.LayoutStablePrefix
 	}
@@ -150,6 +156,9 @@ func (ws *Workspace) withInput(ctx context.Context, session string, req PackRequ
 func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, session string, req PackRequest) (*packer, layers.Input, error) {
 	var err error
 	p := &packer{ws: ws, session: session, snapshot: snapshot, view: snapshot.View(), counter: ws.counter(req.Model), heads: &ws.heads}
+	if req.Prices != nil {
+		p.prices = *req.Prices
+	}
 	if req.AsOf != 0 {
 		if p.view, err = snapshot.At(req.AsOf); err != nil {
 			return nil, layers.Input{}, fmt.Errorf("sequence %d: %w", req.AsOf, ErrNotFound)
@@ -177,7 +186,7 @@ func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, 
 	return p, p.withBudget(layers.Input{
 		Seed: p.seed(req), Session: session, Sequence: p.view.Seq(), Layout: req.Layout,
 		Policy: ws.opts.Policy, Settings: ws.settings, Count: p.counter,
-		System: p.system(req.System), Pins: pins, Stream: p.stream.conversations, Start: p.stream.start,
+		System: p.system(req.System), Pins: pins, Stream: p.stream.conversations, Errors: p.stream.errors, Gate: p.stream.gate, Prices: p.prices, Start: p.stream.start,
 		WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
 	}, req.Budget), nil
 }

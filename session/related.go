@@ -103,8 +103,11 @@ const maxRelatedQuery = 2000
 func (p *packer) near(v storage.View) (map[string]bool, error) {
 	list := listOfSession(p.session)
 	n := v.ListLen(list)
-	policy := p.ws.opts.Policy
-	from := max(0, policy.WindowBase(max(n, 1))-policy.Summaries)
+	window, err := p.window(v, max(n, 1))
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, window.Base-p.ws.opts.Policy.Summaries)
 	entries, err := v.List(list, from, n)
 	if err != nil {
 		return nil, err

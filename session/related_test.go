@@ -35,7 +35,7 @@ func TestPackWithoutIndex(t *testing.T) {
 		}
 	}
 	talk("Why does the quokka refuse the zeppelin?", "The quokka refuses the zeppelin because of its valve.")
-	for i := range 20 {
+	for i := range 26 {
 		talk(fmt.Sprintf("Please rename part %d.", i), "Renamed.")
 	}
 	talk("Does the quokka still refuse the zeppelin?", "I'll look.")
@@ -48,7 +48,7 @@ func TestPackWithoutIndex(t *testing.T) {
 		return reply
 	}
 	want := build()
-	if !strings.Contains(want.Pack.Text, "### related to c22\n") || !strings.Contains(want.Pack.Text, "because of its valve") {
+	if !strings.Contains(want.Pack.Text, "### related to c28\n") || !strings.Contains(want.Pack.Text, "because of its valve") {
 		t.Fatalf("nothing is related: %s", want.Pack.Text)
 	}
 	// The process starts anew, the index is gone, and there are more records

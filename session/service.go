@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hexapla/layers"
+	"hexapla/layers/models"
 	"hexapla/layers/tokens"
 )
 
@@ -185,7 +186,7 @@ func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, er
 	}
 	ws, err := openWorkspace(ctx, workspaceOptions{
 		ID: id, Dir: filepath.Join(s.opts.DataDir, "workspaces", id),
-		Policy: s.opts.Policy, Tokens: s.tokens, Now: s.opts.Now, Logf: s.opts.Logf,
+		Policy: s.opts.Policy, Tokens: s.tokens, Models: models.Builtin(), Now: s.opts.Now, Logf: s.opts.Logf,
 	})
 	if err != nil {
 		return nil, err

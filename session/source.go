@@ -25,6 +25,7 @@ type packer struct {
 	stream   stream
 	heads    *headCache
 	memo     memo
+	prices   layers.CachePrices
 	usage    *tokens.Fit                // nil where budgets are in counted tokens
 	scores   map[string][]retrieval.Hit // of pieces that were found by searching, by id
 }

@@ -17,15 +17,18 @@ const contextPieceTokens = 100
 // stream is the session's layer 1 as of a view.
 type stream struct {
 	conversations []layers.StreamConversation
-	base          int   // conversations of the session before the window
-	start         int   // index of the conversation that moved the window
-	windowSeq     int64 // sequence at which it opened
+	base          int        // conversations of the session before the window
+	start         int        // index of the conversation that moved the window
+	windowSeq     int64      // sequence at which it opened
+	outputs       [][]output // of the conversations, in order
+	errors        []layers.OpenError
+	gate          layers.Gate // about the window
 }
 
 // streamOf reads the stream of a session. pending, if there is one, is the
 // input that is not recorded yet.
 func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, error) {
-	v, ws := p.view, p.ws
+	v := p.view
 	list := listOfSession(p.session)
 	n := v.ListLen(list)
 	opened := n
@@ -35,13 +38,15 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 		opensNext = true
 		opened++
 	}
-	policy := ws.opts.Policy
-	s := stream{base: policy.WindowBase(max(opened, 1))}
+	window, err := p.window(v, max(opened, 1))
+	if err != nil {
+		return stream{}, err
+	}
+	s := stream{base: window.Base, start: window.Start - 1 - window.Base, gate: window.Gate}
 	entries, err := v.List(list, s.base, n)
 	if err != nil {
 		return s, err
 	}
-	s.start = policy.WindowStart(max(opened, 1)) - 1 - s.base
 	served, err := p.served()
 	if err != nil {
 		return s, err
@@ -55,18 +60,28 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 		if i+1 < len(entries) {
 			next = entries[i+1].Seq
 		}
-		c, err := p.conversation(ctx, entry, next, i > s.start, opensNext && i == len(entries)-1)
+		c, outputs, err := p.conversation(ctx, entry, next, i > s.start, opensNext && i == len(entries)-1)
 		if err != nil {
 			return s, err
 		}
 		c.Pieces = insertServed(c.Pieces, served, entry.Seq, next, i == len(entries)-1)
 		c.ArchivedAt = archived[i]
 		s.conversations = append(s.conversations, c)
+		s.outputs = append(s.outputs, outputs)
 	}
-	if s.start < len(entries) {
-		s.windowSeq = entries[s.start].Seq
-	} else {
-		s.windowSeq = v.Seq()
+	s.errors = p.openErrors(s.outputs)
+	if err := p.repeats(s.conversations, s.outputs); err != nil {
+		return s, err
+	}
+	opening := func(i int) int64 {
+		if i < len(entries) {
+			return entries[i].Seq
+		}
+		return v.Seq()
+	}
+	s.windowSeq = opening(s.start)
+	if s.gate.Decision != "" {
+		s.gate.Sequence = opening(window.Decided - 1 - s.base)
 	}
 	if pending != nil {
 		if err := p.appendPending(&s, pending, opensNext); err != nil {
@@ -76,32 +91,56 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 	return s, nil
 }
 
-// conversation reads one conversation of the stream.
-func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next int64, withContext, closing bool) (layers.StreamConversation, error) {
+// window decides where layer 1 begins when so many conversations of the session
+// have been opened.
+func (p *packer) window(v storage.View, opened int) (layers.Window, error) {
+	policy := p.ws.opts.Policy
+	from, to := policy.WindowFrom(opened), policy.WindowBase(opened)+policy.ActiveMemory
+	var sizes []layers.ConversationSize
+	if to-policy.ActiveMemory > from { // else there is nothing to decide
+		list := listOfSession(p.session)
+		entries, err := v.List(list, from, min(to, v.ListLen(list)))
+		if err != nil {
+			return layers.Window{}, err
+		}
+		for _, entry := range entries {
+			trio, err := p.trioAt(entry.ID, v.Seq())
+			if err != nil {
+				return layers.Window{}, err
+			}
+			// An exchange has about as many answers as inputs.
+			sizes = append(sizes, layers.ConversationSize{Tokens: trio.Header.TokenCount, Calls: (v.ListLen(listOfTurns(entry.ID)) + 1) / 2})
+		}
+	}
+	return policy.Window(opened, sizes, p.prices), nil
+}
+
+// conversation reads one conversation of the stream and the tool outputs in it.
+func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next int64, withContext, closing bool) (layers.StreamConversation, []output, error) {
 	c := layers.StreamConversation{ID: entry.ID}
 	body, _, ok, err := latest[conversationRecord](p.view, kindConversation, entry.ID)
 	if err != nil {
-		return c, err
+		return c, nil, err
 	}
 	if !ok {
-		return c, fmt.Errorf("conversation %q is listed but has no record: %w", entry.ID, storage.ErrDamaged)
+		return c, nil, fmt.Errorf("conversation %q is listed but has no record: %w", entry.ID, storage.ErrDamaged)
 	}
-	pieces, err := p.ws.pieces(p.view, entry.ID, p.counter)
+	pieces, outputs, err := p.ws.thread(p.view, entry.ID, p.counter)
 	if err != nil {
-		return c, err
+		return c, nil, err
 	}
 	c.Pieces = pieces[:len(pieces):len(pieces)]
 	var front []layers.Piece
 	if withContext {
 		piece, err := p.contextPiece(entry.ID, pieces)
 		if err != nil {
-			return c, err
+			return c, nil, err
 		}
 		front = append(front, piece)
 	}
 	related, err := p.related(ctx, entry, pieces)
 	if err != nil {
-		return c, err
+		return c, nil, err
 	}
 	front = append(front, related...)
 	if len(front) > 0 {
@@ -109,14 +148,28 @@ func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next
 	}
 	if body.Outcome != layers.OutcomeOngoing || closing {
 		c.Done = true
-		trio, err := p.trioAt(entry.ID, next)
+		trio, err := p.closingTrio(entry.ID, body, next)
 		if err != nil {
-			return c, err
+			return c, nil, err
+		}
+		if trio.Header.Outcome == layers.OutcomeCompleted {
+			outputs = endedWell(outputs, next)
 		}
 		c.Close = p.form(string(layers.DetailHeader), digest.RenderHeader(trio.Header))
 		c.Summary = p.form(string(layers.DetailSummary), digest.RenderSummary(trio.Summary, entry.ID))
 	}
-	return c, nil
+	return c, outputs, nil
+}
+
+// closingTrio is the trio that a conversation is complete with as of a sequence.
+// One that the input is about to complete has it as if that were recorded.
+func (p *packer) closingTrio(id string, body conversationRecord, seq int64) (trioRecord, error) {
+	if body.Outcome != layers.OutcomeOngoing {
+		return p.trioAt(id, seq)
+	}
+	body.Outcome = layers.OutcomeCompleted
+	done, err := p.ws.draft(p.view, completion{id: id, record: body})
+	return done.trio, err
 }
 
 // ruleTrio extracts a trio from the turns as of a view.

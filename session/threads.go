@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"hexapla/layers"
+	"hexapla/layers/digest"
 	"hexapla/storage"
 )
 
@@ -29,9 +30,22 @@ type threadKey struct{ conversation, counter string }
 type thread struct {
 	key threadKey
 
-	mu     sync.Mutex
-	turns  int // turns that were read
-	pieces []layers.Piece
+	mu      sync.Mutex
+	turns   int // turns that were read
+	pieces  []layers.Piece
+	outputs []output
+	calls   map[string]layers.ToolCall // that wait for their result, by id
+}
+
+// output is a tool output among a conversation's pieces.
+type output struct {
+	id      string // of its piece
+	seq     int64
+	attempt digest.Attempt
+	until   int64 // at which its conversation ended without an error; 0 if it did not
+	tried   bool  // whether there is an attempt
+	about   digest.Subject
+	blob    layers.BlobRef
 }
 
 func (c *threadCache) get(key threadKey) *thread {
@@ -57,6 +71,13 @@ func (c *threadCache) get(key threadKey) *thread {
 // pieces returns a conversation's pieces as of a view. The caller must not
 // change them.
 func (ws *Workspace) pieces(v storage.View, conversation string, counter layers.Counter) ([]layers.Piece, error) {
+	pieces, _, err := ws.thread(v, conversation, counter)
+	return pieces, err
+}
+
+// thread returns a conversation's pieces and the tool outputs among them, as of
+// a view. The caller must not change them.
+func (ws *Workspace) thread(v storage.View, conversation string, counter layers.Counter) ([]layers.Piece, []output, error) {
 	t := ws.threads.get(threadKey{conversation, counter.Name()})
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,27 +85,57 @@ func (ws *Workspace) pieces(v storage.View, conversation string, counter layers.
 	if n := v.ListLen(name); n > t.turns {
 		entries, err := v.List(name, t.turns, n)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		s := &shaper{counter: counter, policy: ws.opts.Policy, read: ws.readText}
 		for _, entry := range entries {
 			record, err := v.Get(entry.Seq)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			var body turnRecord
 			if err := json.Unmarshal(record.Body, &body); err != nil {
-				return nil, fmt.Errorf("read turn %q: %w", entry.ID, err)
+				return nil, nil, fmt.Errorf("read turn %q: %w", entry.ID, err)
 			}
-			t.pieces = append(t.pieces, s.pieces(conversation, &body.Turn, entry.Seq)...)
-			t.turns++
+			t.add(s.pieces(conversation, &body.Turn, entry.Seq), &body.Turn)
 		}
 	}
-	end := len(t.pieces)
-	for end > 0 && t.pieces[end-1].Seq > v.Seq() {
-		end--
+	pieces, outputs := len(t.pieces), len(t.outputs)
+	for pieces > 0 && t.pieces[pieces-1].Seq > v.Seq() {
+		pieces--
 	}
-	return t.pieces[:end:end], nil
+	for outputs > 0 && t.outputs[outputs-1].seq > v.Seq() {
+		outputs--
+	}
+	return t.pieces[:pieces:pieces], t.outputs[:outputs:outputs], nil
+}
+
+// add appends a turn.
+func (t *thread) add(pieces []layers.Piece, turn *layers.Turn) {
+	t.turns++
+	t.pieces = append(t.pieces, pieces...)
+	for _, call := range turn.Calls {
+		if t.calls == nil {
+			t.calls = map[string]layers.ToolCall{}
+		}
+		t.calls[call.ID] = call
+	}
+	results := turn.Results
+	for i := range pieces {
+		if pieces[i].Result == nil || len(results) == 0 {
+			continue
+		}
+		result := &results[0]
+		results = results[1:]
+		call, ok := t.calls[result.CallID]
+		if !ok {
+			call = layers.ToolCall{Name: result.Tool}
+		}
+		delete(t.calls, result.CallID)
+		out := output{id: pieces[i].ID, seq: pieces[i].Seq, about: digest.About(call), blob: result.Blob}
+		out.attempt, out.tried = digest.AttemptOf(call, result)
+		t.outputs = append(t.outputs, out)
+	}
 }
 
 // readText returns a tool output as text that can stand in a pack.

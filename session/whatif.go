@@ -56,7 +56,10 @@ func (s *Session) WhatIf(ctx context.Context, req WhatIfRequest) ([]WhatIfPack, 
 		if model == "" {
 			model = s.Model()
 		}
-		counter := ws.counter(model).Name()
+		one := req.PackRequest
+		one.Model, one.Prices = model, nil
+		s.fill(&one)
+		counter := fmt.Sprint(ws.counter(model).Name(), *one.Prices)
 		if req.Unit == UnitProvider {
 			counter += " " + model // each has its own calibration
 		}
@@ -69,8 +72,6 @@ func (s *Session) WhatIf(ctx context.Context, req WhatIfRequest) ([]WhatIfPack, 
 			continue
 		}
 		first[counter] = len(out)
-		one := req.PackRequest
-		one.Model = model
 		p, in, err := ws.packInput(ctx, snapshot, s.ID, one)
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"hexapla/index"
 	"hexapla/layers"
+	"hexapla/layers/models"
 	"hexapla/layers/tokens"
 	"hexapla/retrieval"
 	"hexapla/storage"
@@ -25,6 +26,7 @@ type workspaceOptions struct {
 	Dir    string
 	Policy layers.Policy
 	Tokens *tokens.Registry
+	Models models.Table
 	Now    func() int64
 	Logf   func(format string, args ...any)
 }
@@ -34,17 +36,18 @@ type workspaceOptions struct {
 type Workspace struct {
 	ID string
 
-	opts     workspaceOptions
-	store    *storage.Store
-	index    *index.Index // nil when it could not be opened
-	engine   *retrieval.Engine
-	threads  threadCache
-	heads    headCache
-	related  bounded[relatedKey, relatedPieces] // found for the opening of conversations
-	counters sync.Map                           // model → layers.Counter
-	tables   sync.Map                           // names of tables that were stored
-	settings string                             // digest of the policy
-	metrics  packMetrics
+	opts        workspaceOptions
+	store       *storage.Store
+	index       *index.Index // nil when it could not be opened
+	engine      *retrieval.Engine
+	threads     threadCache
+	heads       headCache
+	repeatForms bounded[repeatKey, layers.Form]
+	related     bounded[relatedKey, relatedPieces] // found for the opening of conversations
+	counters    sync.Map                           // model → layers.Counter
+	tables      sync.Map                           // names of tables that were stored
+	settings    string                             // digest of the policy
+	metrics     packMetrics
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
@@ -105,6 +108,15 @@ func (ws *Workspace) counter(model string) layers.Counter {
 	c := ws.opts.Tokens.Cached(ws.opts.Tokens.ForModel(model))
 	actual, _ := ws.counters.LoadOrStore(model, c)
 	return actual.(layers.Counter)
+}
+
+// prices returns what the provider of a model charges for its cache.
+func (ws *Workspace) prices(model string) layers.CachePrices {
+	m, _ := ws.opts.Models.Lookup(model)
+	if m.Prices.Input <= 0 {
+		m = models.Default()
+	}
+	return layers.CachePrices{Write: m.Prices.CacheWrite / m.Prices.Input, Read: m.Prices.CacheRead / m.Prices.Input}
 }
 
 // standard is the counter of what is stored: o200k_base.

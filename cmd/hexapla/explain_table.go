@@ -24,6 +24,7 @@ var explainedLayers = [...]struct {
 }{
 	{"System", -1, "system"},
 	{"Pins", -1, "pins"},
+	{"Open errors", -1, "errors"},
 	{"Layer 0 · current context", 0, ""},
 	{"Layer 1 · active memory", 1, ""},
 	{"Layer 2 · headers", 2, ""},
@@ -176,6 +177,9 @@ func (e explained) why() string {
 	var parts []string
 	if e.Reason != "included" {
 		parts = append(parts, e.Reason)
+	}
+	if e.Repeats != "" {
+		parts = append(parts, "of "+e.Repeats)
 	}
 	if e.ReplacedBy != "" {
 		parts = append(parts, "→ "+e.ReplacedBy)

@@ -137,7 +137,7 @@ func checkBreakpoints(t *testing.T, counter layers.Counter, result wire.PackBuil
 			t.Errorf("%d tokens up to byte %d, the breakpoint says %d", n, b.Bytes, b.Tokens)
 		}
 	}
-	if got := strings.Join(sections, ", "); got != "system 1h, names 1h, activeMemory 5m, input 5m" {
+	if got := strings.Join(sections, ", "); got != "system 1h, errors 1h, activeMemory 5m, input 5m" {
 		t.Errorf("breakpoints behind %s", got)
 	}
 }

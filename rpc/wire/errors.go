@@ -82,6 +82,8 @@ type ErrorData struct {
 	Limit int64 `json:"limit,omitempty"`
 	// For budget_too_small: the smallest total, in tokens, that works.
 	SmallestTotal int64 `json:"smallestTotal,omitempty"`
+	// For budget_too_small: what that total is made of.
+	NeverDropped *NeverDropped `json:"neverDropped,omitempty"`
 	// For internal errors: what to look for in the log.
 	Incident string `json:"incident,omitempty"`
 }
@@ -128,4 +130,21 @@ func Kinds() []KindRow {
 		{KindStorage, CodeRequestFailed, true, "The store could not be read or written."},
 		{KindReadOnly, CodeRequestFailed, false, "The store cannot be written to."},
 	}
+}
+
+// NeverDropped is what must be in a pack, in counted tokens.
+type NeverDropped struct {
+	// As in Budget.
+	Reserved int `json:"reserved"`
+	// The system branch.
+	System int `json:"system"`
+	// Pinned texts.
+	Pins int `json:"pins"`
+	// The user's newest message, verbatim.
+	Request int `json:"request"`
+	// Errors that nothing has resolved, a line each.
+	Errors int `json:"errors"`
+	// The newest input in its shortest form, a short current context and one
+	// roll-up of earlier conversations.
+	Other int `json:"other"`
 }

@@ -35,13 +35,13 @@ type PackCandidate struct {
 	// 0 to 5; -1 for system and input.
 	Layer int `json:"layer"`
 	// Where it stands, or would stand: "system", "pins", "headers",
-	// "summaries", "currentContext", "names", "activeMemory", "retrieved" or
+	// "summaries", "currentContext", "errors", "names", "activeMemory", "retrieved" or
 	// "input".
-	Section string `json:"section" enum:"system,pins,headers,summaries,currentContext,names,activeMemory,retrieved,input"`
+	Section string `json:"section" enum:"system,pins,headers,summaries,currentContext,errors,names,activeMemory,retrieved,input"`
 	// The detail it is shown in, as in PackItem, or "none" when it is out:
 	// "header", "summary", "full", "excerpt", "brief", "line", "digest", "roster"
-	// (names that were used before), "rollup" or "heading".
-	Detail string `json:"detail" enum:"none,header,summary,full,excerpt,brief,line,digest,roster,rollup,heading"`
+	// (names that were used before), "rollup", "changed" or "heading".
+	Detail string `json:"detail" enum:"none,header,summary,full,excerpt,brief,line,digest,roster,rollup,changed,heading"`
 	// Tokens that it takes; 0 when it is out.
 	Tokens int `json:"tokens"`
 	// The most detail that it could be shown in: "header", "summary", "full",
@@ -50,14 +50,16 @@ type PackCandidate struct {
 	// Tokens of that. Of a digest or a roster that is out, the most that it may
 	// take.
 	FullTokens int `json:"fullTokens"`
-	// "included" (shown in full), "unneeded" (it stands for what is out, and
-	// nothing is), or why it is out or reduced, as in Dropped: "window",
+	// "included" (shown in full), "repeated" (what is new since repeats is shown),
+	// "unneeded" (it stands for what is out, and nothing is), or why it is out or reduced, as in Dropped: "window",
 	// "budget", "cap", "rollup" or "archive".
-	Reason string `json:"reason" enum:"included,unneeded,window,budget,cap,rollup,archive"`
+	Reason string `json:"reason" enum:"included,repeated,unneeded,window,budget,cap,rollup,archive"`
 	// Id of what took its place, when it is out and something did: of the
 	// conversation whose digest, summary or header stands for it, "rollup",
 	// "names" or "currentContext".
 	ReplacedBy string `json:"replacedBy,omitempty"`
+	// Id of the tool output that it repeats, when it is "repeated".
+	Repeats string `json:"repeats,omitempty"`
 	// What it was found by, best first; absent when no search was involved.
 	Scores []CandidateScore `json:"scores,omitempty"`
 	// The smallest total that shows it in any detail; absent when no total up to

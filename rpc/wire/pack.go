@@ -99,6 +99,33 @@ type Stability struct {
 	// Where it pays to have a provider keep the prompt, in order of bytes, at
 	// most four.
 	Breakpoints []Breakpoint `json:"breakpoints"`
+	// The newest decision about a fold; absent as long as there was none to take.
+	Gate *Gate `json:"gate,omitempty"`
+}
+
+// Gate is a decision about a fold: what it saves against what it costs that
+// the bytes behind it are written to the provider's cache anew, at the model's
+// prices. Gain and cost are in tokens of plain input. Before room runs out a fold
+// is only made where it pays.
+type Gate struct {
+	// "forced" (there was no room, or it had been put off as often as the policy
+	// allows), "pays" (the gain is the cost or more) or "deferred" (it is less, and
+	// the pack went on as it was).
+	Decision string `json:"decision" enum:"forced,pays,deferred"`
+	// The sequence number at which it was taken.
+	Sequence int64 `json:"sequence"`
+	// Tokens that later packs are without.
+	SavedTokens int `json:"savedTokens"`
+	// Tokens that are written anew.
+	RewrittenTokens int `json:"rewrittenTokens"`
+	// Model calls until the next decision, an estimate: as many as since the last.
+	ExpectedCalls int `json:"expectedCalls"`
+	// savedTokens at the price of reading them, over the expected calls.
+	Gain float64 `json:"gain"`
+	// rewrittenTokens at the price of writing less that of reading.
+	Cost float64 `json:"cost"`
+	// Calls from which on the fold pays; absent where it never does.
+	BreakEvenCalls int `json:"breakEvenCalls,omitempty"`
 }
 
 // Breakpoint is a place in a pack's text up to which packs to come repeat the
@@ -250,10 +277,11 @@ type PackTokens struct {
 
 // Section is a run of items of one layer.
 type Section struct {
-	// "system", "pins", "headers", "summaries", "currentContext", "names" (the
-	// roster of what is out of view), "activeMemory", "retrieved" or "input".
-	Name string `json:"name" enum:"system,pins,headers,summaries,currentContext,names,activeMemory,retrieved,input"`
-	// 0 to 5; -1 for system and input.
+	// "system", "pins", "headers", "summaries", "currentContext", "errors"
+	// (open ones that are out of view since the last fold), "names" (the roster of
+	// what is out of view), "activeMemory", "retrieved" or "input".
+	Name string `json:"name" enum:"system,pins,headers,summaries,currentContext,errors,names,activeMemory,retrieved,input"`
+	// 0 to 5; -1 for system, pins, errors and input.
 	Layer int `json:"layer"`
 	// Tokens it may use, after unused shares have flowed on.
 	Allowance int `json:"allowance"`
@@ -274,9 +302,9 @@ type PackItem struct {
 	// The detail it is shown in: "header", "summary", "full", "excerpt"
 	// (beginning and end), "brief" (what it came to), "line" (that it
 	// happened), "digest" (what folded turns came to), "roster" (names that were
-	// used), "rollup" (many headers in one) or "heading" (a line of the pack
-	// itself).
-	Detail string `json:"detail" enum:"header,summary,full,excerpt,brief,line,digest,roster,rollup,heading"`
+	// used), "rollup" (many headers in one), "changed" (what is new since an
+	// earlier tool output that it names) or "heading" (a line of the pack itself).
+	Detail string `json:"detail" enum:"header,summary,full,excerpt,brief,line,digest,roster,rollup,changed,heading"`
 	// Tokens.
 	Tokens int `json:"tokens"`
 }

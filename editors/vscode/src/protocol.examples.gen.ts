@@ -200,7 +200,7 @@ export const packBuildLoopParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildLoopResult = {
-    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -263,7 +263,7 @@ export const packBuildLoopResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "7754c13bca0a95f1",
+      "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -296,7 +296,7 @@ export const packBuildLoopResult = {
 // testdata/protocol/examples/event-packed/loop.json
 export const eventPackedLoopParams = {
     "session": "main",
-    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
     "sequence": 9,
     "tokens": 399,
     "available": 3000,
@@ -313,7 +313,7 @@ export const packBuildRenderingParams = {
     "render": "anthropic-messages"
   } satisfies PackBuildParams;
 export const packBuildRenderingResult = {
-    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -376,7 +376,7 @@ export const packBuildRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "7754c13bca0a95f1",
+      "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -1129,7 +1129,7 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "0697823e9172192dbba2769b94255c7d59a8db4b2b0f10fd4399832589f3e06b",
+    "checksum": "25464b0d73fa56c65a7b80e90ecdcf1ed61c80086faa721a3b1bf6bd71d3a8b3",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
@@ -1267,7 +1267,7 @@ export const packBuildInputResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 36,
       "session": "main",
-      "settings": "7754c13bca0a95f1",
+      "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 2947,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
       "tokens": {
@@ -1303,17 +1303,25 @@ export const packBuildTooSmallError = {
       "retryable": false,
       "committed": "no",
       "path": "budget.total",
-      "smallestTotal": 77
+      "smallestTotal": 77,
+      "neverDropped": {
+        "reserved": 0,
+        "system": 0,
+        "pins": 0,
+        "request": 17,
+        "errors": 0,
+        "other": 60
+      }
     } satisfies ErrorData;
 
 // testdata/protocol/examples/pack-replay/match.json
 export const packReplayMatchParams = {
     "session": "main",
-    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257"
+    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8"
   } satisfies PackReplayParams;
 export const packReplayMatchResult = {
-    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
-    "rebuilt": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "rebuilt": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
     "match": true,
     "pack": {
       "branches": {
@@ -1377,7 +1385,7 @@ export const packReplayMatchResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "7754c13bca0a95f1",
+      "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -1396,7 +1404,7 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "ede0173aee0f7ac174461e3146ca3e36aed65553e92dfcb7a019fd27774d6c6d",
+    "checksum": "3e72ad63d3724ccdd9c0cf67716fb622e1cb42a93bbc1205aa8f5d61efb7a030",
     "sequence": 36,
     "encoding": "o200k_base",
     "estimate": false,
@@ -1685,13 +1693,21 @@ export const packWhatIfBudgetsResult = {
           "retryable": false,
           "committed": "no",
           "path": "budgets[0]",
-          "smallestTotal": 77
+          "smallestTotal": 77,
+          "neverDropped": {
+            "reserved": 0,
+            "system": 0,
+            "pins": 0,
+            "request": 17,
+            "errors": 0,
+            "other": 60
+          }
         }
       },
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "ede0173aee0f7ac174461e3146ca3e36aed65553e92dfcb7a019fd27774d6c6d",
+        "checksum": "3e72ad63d3724ccdd9c0cf67716fb622e1cb42a93bbc1205aa8f5d61efb7a030",
         "encoding": "o200k_base",
         "used": 188,
         "sections": [
@@ -1704,7 +1720,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "75a46ee54afb58bfd941d0bbffcc7c33215f871f8ce8c4c9295a3eb531a3e98e",
+        "checksum": "d3f4734df0a11e37c9b92769e1885f303361d258fc85110893f9a0cde93b0270",
         "encoding": "o200k_base",
         "used": 936,
         "sections": [
@@ -1725,13 +1741,21 @@ export const packWhatIfBudgetsResult = {
           "retryable": false,
           "committed": "no",
           "path": "budgets[0]",
-          "smallestTotal": 77
+          "smallestTotal": 77,
+          "neverDropped": {
+            "reserved": 0,
+            "system": 0,
+            "pins": 0,
+            "request": 17,
+            "errors": 0,
+            "other": 60
+          }
         }
       },
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "5dec4b74b8c03592dbfd17e3297e0c17d620a55b75dc7e4b2ac557c22ffff288",
+        "checksum": "43b35d4e740a4019b3c9512af7312ab964c6efab288963933fc78a053f6074c6",
         "encoding": "cl100k_base",
         "used": 188,
         "sections": [
@@ -1744,7 +1768,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "5022fb6f3ef06ed4b7e09e8a3cf7dbf19d074db8b7449b22a0effeb8a9fd5676",
+        "checksum": "5826fe7b0cdc6080f392807189554ee5fd762b4456f0ba24c76da6e0c6dbca1e",
         "encoding": "cl100k_base",
         "used": 937,
         "sections": [
@@ -1769,12 +1793,12 @@ export const packWhatIfTooManyError = {
 // testdata/protocol/examples/pack-diff/loop.json
 export const packDiffLoopParams = {
     "session": "main",
-    "from": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
-    "to": "0697823e9172192dbba2769b94255c7d59a8db4b2b0f10fd4399832589f3e06b"
+    "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "to": "25464b0d73fa56c65a7b80e90ecdcf1ed61c80086faa721a3b1bf6bd71d3a8b3"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
-      "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+      "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
       "match": true,
       "sequence": 9,
       "used": 399,
@@ -1783,7 +1807,7 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "0697823e9172192dbba2769b94255c7d59a8db4b2b0f10fd4399832589f3e06b",
+      "checksum": "25464b0d73fa56c65a7b80e90ecdcf1ed61c80086faa721a3b1bf6bd71d3a8b3",
       "match": true,
       "sequence": 36,
       "used": 971,
@@ -1922,7 +1946,7 @@ export const packDiffLoopResult = {
 // testdata/protocol/examples/pack-diff/unknown.json
 export const packDiffUnknownParams = {
     "session": "main",
-    "from": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
     "to": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies PackDiffParams;
 export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
@@ -1930,12 +1954,12 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
     "session": "main",
-    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
     "render": "gemini-contents"
   } satisfies PackReplayParams;
 export const packReplayRenderingResult = {
-    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
-    "rebuilt": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
+    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "rebuilt": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
     "match": true,
     "pack": {
       "branches": {
@@ -1999,7 +2023,7 @@ export const packReplayRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "7754c13bca0a95f1",
+      "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -2154,7 +2178,7 @@ export const auditQueryNewestResult = {
       {
         "entry": 3,
         "session": "main",
-        "checksum": "0697823e9172192dbba2769b94255c7d59a8db4b2b0f10fd4399832589f3e06b",
+        "checksum": "25464b0d73fa56c65a7b80e90ecdcf1ed61c80086faa721a3b1bf6bd71d3a8b3",
         "sequence": 36,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
@@ -2173,7 +2197,7 @@ export const auditQueryNewestResult = {
         ],
         "tokens": 971,
         "dropped": [],
-        "settings": "7754c13bca0a95f1"
+        "settings": "ad57a2ceb7e94627"
       }
     ],
     "cursor": "3"

@@ -349,8 +349,29 @@ export interface ErrorData {
   limit?: integer;
   /** For budget_too_small: the smallest total, in tokens, that works. */
   smallestTotal?: integer;
+  /** For budget_too_small: what that total is made of. */
+  neverDropped?: NeverDropped;
   /** For internal errors: what to look for in the log. */
   incident?: string;
+}
+
+/** NeverDropped is what must be in a pack, in counted tokens. */
+export interface NeverDropped {
+  /** As in Budget. */
+  reserved: integer;
+  /** The system branch. */
+  system: integer;
+  /** Pinned texts. */
+  pins: integer;
+  /** The user's newest message, verbatim. */
+  request: integer;
+  /** Errors that nothing has resolved, a line each. */
+  errors: integer;
+  /**
+   * The newest input in its shortest form, a short current context and one roll-up of earlier
+   * conversations.
+   */
+  other: integer;
 }
 
 /** PackExplainParams asks for what is in a pack and what is not. */
@@ -389,15 +410,15 @@ export interface PackCandidate {
   layer: integer;
   /**
    * Where it stands, or would stand: "system", "pins", "headers", "summaries",
-   * "currentContext", "names", "activeMemory", "retrieved" or "input".
+   * "currentContext", "errors", "names", "activeMemory", "retrieved" or "input".
    */
-  section: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'names' | 'activeMemory' | 'retrieved' | 'input';
+  section: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'errors' | 'names' | 'activeMemory' | 'retrieved' | 'input';
   /**
    * The detail it is shown in, as in PackItem, or "none" when it is out: "header", "summary",
    * "full", "excerpt", "brief", "line", "digest", "roster" (names that were used before),
-   * "rollup" or "heading".
+   * "rollup", "changed" or "heading".
    */
-  detail: 'none' | 'header' | 'summary' | 'full' | 'excerpt' | 'brief' | 'line' | 'digest' | 'roster' | 'rollup' | 'heading';
+  detail: 'none' | 'header' | 'summary' | 'full' | 'excerpt' | 'brief' | 'line' | 'digest' | 'roster' | 'rollup' | 'changed' | 'heading';
   /** Tokens that it takes; 0 when it is out. */
   tokens: integer;
   /**
@@ -408,15 +429,18 @@ export interface PackCandidate {
   /** Tokens of that. Of a digest or a roster that is out, the most that it may take. */
   fullTokens: integer;
   /**
-   * "included" (shown in full), "unneeded" (it stands for what is out, and nothing is), or why
-   * it is out or reduced, as in Dropped: "window", "budget", "cap", "rollup" or "archive".
+   * "included" (shown in full), "repeated" (what is new since repeats is shown), "unneeded"
+   * (it stands for what is out, and nothing is), or why it is out or reduced, as in Dropped:
+   * "window", "budget", "cap", "rollup" or "archive".
    */
-  reason: 'included' | 'unneeded' | 'window' | 'budget' | 'cap' | 'rollup' | 'archive';
+  reason: 'included' | 'repeated' | 'unneeded' | 'window' | 'budget' | 'cap' | 'rollup' | 'archive';
   /**
    * Id of what took its place, when it is out and something did: of the conversation whose
    * digest, summary or header stands for it, "rollup", "names" or "currentContext".
    */
   replacedBy?: string;
+  /** Id of the tool output that it repeats, when it is "repeated". */
+  repeats?: string;
   /** What it was found by, best first; absent when no search was involved. */
   scores?: CandidateScore[];
   /**
@@ -678,6 +702,35 @@ export interface Stability {
   epochReason: 'start' | 'window' | 'budget' | 'fill';
   /** Where it pays to have a provider keep the prompt, in order of bytes, at most four. */
   breakpoints: Breakpoint[];
+  /** The newest decision about a fold; absent as long as there was none to take. */
+  gate?: Gate;
+}
+
+/**
+ * Gate is a decision about a fold: what it saves against what it costs that the bytes behind
+ * it are written to the provider's cache anew, at the model's prices. Gain and cost are in
+ * tokens of plain input. Before room runs out a fold is only made where it pays.
+ */
+export interface Gate {
+  /**
+   * "forced" (there was no room, or it had been put off as often as the policy allows), "pays"
+   * (the gain is the cost or more) or "deferred" (it is less, and the pack went on as it was).
+   */
+  decision: 'forced' | 'pays' | 'deferred';
+  /** The sequence number at which it was taken. */
+  sequence: integer;
+  /** Tokens that later packs are without. */
+  savedTokens: integer;
+  /** Tokens that are written anew. */
+  rewrittenTokens: integer;
+  /** Model calls until the next decision, an estimate: as many as since the last. */
+  expectedCalls: integer;
+  /** savedTokens at the price of reading them, over the expected calls. */
+  gain: decimal;
+  /** rewrittenTokens at the price of writing less that of reading. */
+  cost: decimal;
+  /** Calls from which on the fold pays; absent where it never does. */
+  breakEvenCalls?: integer;
 }
 
 /**
@@ -851,11 +904,12 @@ export interface PackTokens {
 /** Section is a run of items of one layer. */
 export interface Section {
   /**
-   * "system", "pins", "headers", "summaries", "currentContext", "names" (the roster of what is
-   * out of view), "activeMemory", "retrieved" or "input".
+   * "system", "pins", "headers", "summaries", "currentContext", "errors" (open ones that are
+   * out of view since the last fold), "names" (the roster of what is out of view),
+   * "activeMemory", "retrieved" or "input".
    */
-  name: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'names' | 'activeMemory' | 'retrieved' | 'input';
-  /** 0 to 5; -1 for system and input. */
+  name: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'errors' | 'names' | 'activeMemory' | 'retrieved' | 'input';
+  /** 0 to 5; -1 for system, pins, errors and input. */
   layer: integer;
   /** Tokens it may use, after unused shares have flowed on. */
   allowance: integer;
@@ -878,10 +932,10 @@ export interface PackItem {
   /**
    * The detail it is shown in: "header", "summary", "full", "excerpt" (beginning and end),
    * "brief" (what it came to), "line" (that it happened), "digest" (what folded turns came
-   * to), "roster" (names that were used), "rollup" (many headers in one) or "heading" (a line
-   * of the pack itself).
+   * to), "roster" (names that were used), "rollup" (many headers in one), "changed" (what is
+   * new since an earlier tool output that it names) or "heading" (a line of the pack itself).
    */
-  detail: 'header' | 'summary' | 'full' | 'excerpt' | 'brief' | 'line' | 'digest' | 'roster' | 'rollup' | 'heading';
+  detail: 'header' | 'summary' | 'full' | 'excerpt' | 'brief' | 'line' | 'digest' | 'roster' | 'rollup' | 'changed' | 'heading';
   /** Tokens. */
   tokens: integer;
 }

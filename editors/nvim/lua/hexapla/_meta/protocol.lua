@@ -240,7 +240,17 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field path? string # The parameter that is at fault, as a path such as "turns[2].role".
 ---@field limit? integer # The limit that was passed, in the unit of the parameter.
 ---@field smallestTotal? integer # For budget_too_small: the smallest total, in tokens, that works.
+---@field neverDropped? hexapla.NeverDropped # For budget_too_small: what that total is made of.
 ---@field incident? string # For internal errors: what to look for in the log.
+
+---NeverDropped is what must be in a pack, in counted tokens.
+---@class hexapla.NeverDropped
+---@field reserved integer # As in Budget.
+---@field system integer # The system branch.
+---@field pins integer # Pinned texts.
+---@field request integer # The user's newest message, verbatim.
+---@field errors integer # Errors that nothing has resolved, a line each.
+---@field other integer # The newest input in its shortest form, a short current context and one roll-up of earlier conversations.
 
 ---PackExplainParams asks for what is in a pack and what is not.
 ---@class hexapla.PackExplainParams : hexapla.PackBuildParams
@@ -261,13 +271,14 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.PackCandidate
 ---@field id string # As in PackItem; "currentContext:update" for a newer current context behind the stream.
 ---@field layer integer # 0 to 5; -1 for system and input.
----@field section "system"|"pins"|"headers"|"summaries"|"currentContext"|"names"|"activeMemory"|"retrieved"|"input" # Where it stands, or would stand: "system", "pins", "headers", "summaries", "currentContext", "names", "activeMemory", "retrieved" or "input".
----@field detail "none"|"header"|"summary"|"full"|"excerpt"|"brief"|"line"|"digest"|"roster"|"rollup"|"heading" # The detail it is shown in, as in PackItem, or "none" when it is out: "header", "summary", "full", "excerpt", "brief", "line", "digest", "roster" (names that were used before), "rollup" or "heading".
+---@field section "system"|"pins"|"headers"|"summaries"|"currentContext"|"errors"|"names"|"activeMemory"|"retrieved"|"input" # Where it stands, or would stand: "system", "pins", "headers", "summaries", "currentContext", "errors", "names", "activeMemory", "retrieved" or "input".
+---@field detail "none"|"header"|"summary"|"full"|"excerpt"|"brief"|"line"|"digest"|"roster"|"rollup"|"changed"|"heading" # The detail it is shown in, as in PackItem, or "none" when it is out: "header", "summary", "full", "excerpt", "brief", "line", "digest", "roster" (names that were used before), "rollup", "changed" or "heading".
 ---@field tokens integer # Tokens that it takes; 0 when it is out.
 ---@field fullDetail "header"|"summary"|"full"|"brief"|"line"|"digest"|"roster"|"rollup"|"heading" # The most detail that it could be shown in: "header", "summary", "full", "brief", "line", "digest", "roster", "rollup" or "heading".
 ---@field fullTokens integer # Tokens of that. Of a digest or a roster that is out, the most that it may take.
----@field reason "included"|"unneeded"|"window"|"budget"|"cap"|"rollup"|"archive" # "included" (shown in full), "unneeded" (it stands for what is out, and nothing is), or why it is out or reduced, as in Dropped: "window", "budget", "cap", "rollup" or "archive".
+---@field reason "included"|"repeated"|"unneeded"|"window"|"budget"|"cap"|"rollup"|"archive" # "included" (shown in full), "repeated" (what is new since repeats is shown), "unneeded" (it stands for what is out, and nothing is), or why it is out or reduced, as in Dropped: "window", "budget", "cap", "rollup" or "archive".
 ---@field replacedBy? string # Id of what took its place, when it is out and something did: of the conversation whose digest, summary or header stands for it, "rollup", "names" or "currentContext".
+---@field repeats? string # Id of the tool output that it repeats, when it is "repeated".
 ---@field scores? hexapla.CandidateScore[] # What it was found by, best first; absent when no search was involved.
 ---@field entersAt? integer # The smallest total that shows it in any detail; absent when no total up to the limit does, when it was not asked for, or when it is not known.
 
@@ -400,6 +411,20 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field epoch integer # As in Pack.
 ---@field epochReason "start"|"window"|"budget"|"fill" # As in Pack: "start", "window", "budget" or "fill".
 ---@field breakpoints hexapla.Breakpoint[] # Where it pays to have a provider keep the prompt, in order of bytes, at most four.
+---@field gate? hexapla.Gate # The newest decision about a fold; absent as long as there was none to take.
+
+---Gate is a decision about a fold: what it saves against what it costs that the bytes behind it
+---are written to the provider's cache anew, at the model's prices. Gain and cost are in tokens of
+---plain input. Before room runs out a fold is only made where it pays.
+---@class hexapla.Gate
+---@field decision "forced"|"pays"|"deferred" # "forced" (there was no room, or it had been put off as often as the policy allows), "pays" (the gain is the cost or more) or "deferred" (it is less, and the pack went on as it was).
+---@field sequence integer # The sequence number at which it was taken.
+---@field savedTokens integer # Tokens that later packs are without.
+---@field rewrittenTokens integer # Tokens that are written anew.
+---@field expectedCalls integer # Model calls until the next decision, an estimate: as many as since the last.
+---@field gain number # savedTokens at the price of reading them, over the expected calls.
+---@field cost number # rewrittenTokens at the price of writing less that of reading.
+---@field breakEvenCalls? integer # Calls from which on the fold pays; absent where it never does.
 
 ---Breakpoint is a place in a pack's text up to which packs to come repeat the bytes. Items end
 ---there, so tokens add up.
@@ -479,8 +504,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 
 ---Section is a run of items of one layer.
 ---@class hexapla.Section
----@field name "system"|"pins"|"headers"|"summaries"|"currentContext"|"names"|"activeMemory"|"retrieved"|"input" # "system", "pins", "headers", "summaries", "currentContext", "names" (the roster of what is out of view), "activeMemory", "retrieved" or "input".
----@field layer integer # 0 to 5; -1 for system and input.
+---@field name "system"|"pins"|"headers"|"summaries"|"currentContext"|"errors"|"names"|"activeMemory"|"retrieved"|"input" # "system", "pins", "headers", "summaries", "currentContext", "errors" (open ones that are out of view since the last fold), "names" (the roster of what is out of view), "activeMemory", "retrieved" or "input".
+---@field layer integer # 0 to 5; -1 for system, pins, errors and input.
 ---@field allowance integer # Tokens it may use, after unused shares have flowed on.
 ---@field tokens integer # Tokens of the section.
 ---@field items hexapla.PackItem[] # What is in it, in order.
@@ -489,7 +514,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---PackItem is one thing in a section.
 ---@class hexapla.PackItem
 ---@field id string # Id of a conversation ("c12"), a turn ("c12#3") or one of several tool outputs of a turn ("c12#3/2"); or a name such as "rollup", "heading", "context:c12", "related:c12" or "served:r4:1".
----@field detail "header"|"summary"|"full"|"excerpt"|"brief"|"line"|"digest"|"roster"|"rollup"|"heading" # The detail it is shown in: "header", "summary", "full", "excerpt" (beginning and end), "brief" (what it came to), "line" (that it happened), "digest" (what folded turns came to), "roster" (names that were used), "rollup" (many headers in one) or "heading" (a line of the pack itself).
+---@field detail "header"|"summary"|"full"|"excerpt"|"brief"|"line"|"digest"|"roster"|"rollup"|"changed"|"heading" # The detail it is shown in: "header", "summary", "full", "excerpt" (beginning and end), "brief" (what it came to), "line" (that it happened), "digest" (what folded turns came to), "roster" (names that were used), "rollup" (many headers in one), "changed" (what is new since an earlier tool output that it names) or "heading" (a line of the pack itself).
 ---@field tokens integer # Tokens.
 
 ---Branches are the three parts of the outgoing message.
