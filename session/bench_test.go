@@ -67,7 +67,7 @@ func fill(b *testing.B, n int) (*session.Session, *session.Service) {
 		}
 	}
 	b.Logf("%d conversations recorded in %v, %.0f a second", n, time.Since(start).Round(time.Millisecond), float64(n)/time.Since(start).Seconds())
-	for m, err := s.Workspace.Metrics(); m.Indexed < m.Sequence; m, err = s.Workspace.Metrics() {
+	for m, err := s.Workspace.Counts(); m.Indexed < m.Sequence; m, err = s.Workspace.Counts() {
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -20,6 +20,7 @@ type stream struct {
 	base          int   // conversations of the session before the window
 	start         int   // index of the conversation that moved the window
 	windowSeq     int64 // sequence at which it opened
+	pending       int   // tokens of the whole input that is not recorded yet
 }
 
 // streamOf reads the stream of a session. pending, if there is one, is the
@@ -297,6 +298,10 @@ func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) err
 			fresh = append(fresh, layers.Form{Detail: layers.FormExcerpt, Text: block(head, sh.cut(pending.content, most))})
 		}
 		piece.Fresh = sh.forms(fresh...)
+	}
+	s.pending = piece.Forms[0].Tokens
+	if len(piece.Fresh) > 0 {
+		s.pending = piece.Fresh[0].Tokens
 	}
 	c.Pieces = append(c.Pieces[:len(c.Pieces):len(c.Pieces)], piece)
 	return nil

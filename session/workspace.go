@@ -12,6 +12,7 @@ import (
 
 	"hexapla/index"
 	"hexapla/layers"
+	"hexapla/layers/digest"
 	"hexapla/layers/tokens"
 	"hexapla/retrieval"
 	"hexapla/storage"
@@ -26,6 +27,7 @@ type workspaceOptions struct {
 	Policy layers.Policy
 	Tokens *tokens.Registry
 	Now    func() int64
+	Ticks  func() int64
 	Logf   func(format string, args ...any)
 }
 
@@ -44,7 +46,7 @@ type Workspace struct {
 	counters sync.Map                           // model → layers.Counter
 	tables   sync.Map                           // names of tables that were stored
 	settings string                             // digest of the policy
-	metrics  packMetrics
+	fidelity bounded[trioVersion, digest.Fidelity]
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
