@@ -42,7 +42,7 @@ type MetricsRequest struct {
 type Window struct {
 	From, To             int64 // first and last sequence; To is From-1 when the window is empty
 	First, Last          int64 // Unix ms of the oldest and the newest pack; 0 if there is none
-	Conversations, Turns int   // that opened in it
+	Conversations, Turns int   // that opened and were recorded in it
 }
 
 // Metrics are figures of a window. All come from what is on disk, so they are
@@ -145,19 +145,50 @@ func (w *survey) window() (Window, error) {
 		out.Turns = int(w.end.Counter(counterTurns))
 		return out, w.end.Err()
 	}
-	for at := first; at < last; at += pageOfList {
+	err = w.newest(list, func(entry storage.ListEntry) (bool, error) {
+		out.Turns += w.end.ListLen(listOfTurns(entry.ID))
+		return true, nil
+	})
+	if err != nil || w.from == 0 {
+		return out, err
+	}
+	sessions, err := w.sessions()
+	if err != nil {
+		return out, err
+	}
+	for _, session := range sessions {
 		if err := w.ctx.Err(); err != nil {
 			return out, err
 		}
-		entries, err := w.end.List(list, at, min(at+pageOfList, last))
+		// Only the newest conversation of a session may have gone on.
+		list := listOfSession(session)
+		n := w.start.ListLen(list)
+		before, err := w.start.List(list, n-1, n)
 		if err != nil {
 			return out, err
 		}
-		for _, entry := range entries {
-			out.Turns += w.end.ListLen(listOfTurns(entry.ID))
+		for _, entry := range before {
+			turns := listOfTurns(entry.ID)
+			out.Turns += w.end.ListLen(turns) - w.start.ListLen(turns)
 		}
 	}
-	return out, w.end.Err()
+	return out, w.start.Err()
+}
+
+// sessions are the sessions that are looked at, newest first.
+func (w *survey) sessions() ([]string, error) {
+	if w.req.OnlySession {
+		return []string{w.session.ID}, nil
+	}
+	entries, err := w.end.List(listSessions, 0, w.end.ListLen(listSessions))
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for i := len(entries) - 1; i >= 0; i-- {
+		out = append(out, entries[i].ID)
+	}
+	return out, nil
 }
 
 // pageOfList is how many places of a list are read before a cancellation is

@@ -204,16 +204,9 @@ const maxVersions = 500
 // drift compares the window's versions of layer 0, each with the one before in
 // its session; nil if there is none to compare.
 func (w *survey) drift() (*Drift, error) {
-	sessions := []string{w.session.ID}
-	if !w.req.OnlySession {
-		entries, err := w.end.List(listSessions, 0, w.end.ListLen(listSessions))
-		if err != nil {
-			return nil, err
-		}
-		sessions = sessions[:0]
-		for i := len(entries) - 1; i >= 0; i-- {
-			sessions = append(sessions, entries[i].ID)
-		}
+	sessions, err := w.sessions()
+	if err != nil {
+		return nil, err
 	}
 	out := &Drift{}
 	sum := 0.0

@@ -81,8 +81,8 @@ func statsWindow(since, until string, now time.Time) (params wire.MetricsGetPara
 	if err != nil {
 		return params, fmt.Errorf("--until %q: %w", until, err)
 	}
-	if since != "" && until != "" && from.After(to) {
-		return params, fmt.Errorf("--since %s lies behind --until %s", since, until)
+	if since != "" && until != "" && !from.Before(to) {
+		return params, fmt.Errorf("--since %s is not before --until %s", since, until)
 	}
 	if since != "" {
 		params.Since = from.UTC().Format(time.RFC3339Nano)

@@ -16,9 +16,7 @@ func writeStats(w io.Writer, params wire.MetricsGetParams, r *wire.MetricsGetRes
 	if params.OnlySession {
 		scope = "session " + params.Session
 	}
-	fmt.Fprintf(w, "%s: %s with %s, %s built%s\n", scope, plural(r.Window.Conversations, "conversation"),
-		plural(r.Window.Turns, "turn"), plural(r.Packs, "pack"), span(r.Window))
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "%s: %s with %s\n", scope, plural(r.Window.Conversations, "conversation"), plural(r.Window.Turns, "turn"))
 	if r.Packs == 0 {
 		where := "yet: an editor builds one before each call of a model"
 		if params.Since != "" || params.Until != "" {
@@ -26,6 +24,7 @@ func writeStats(w io.Writer, params wire.MetricsGetParams, r *wire.MetricsGetRes
 		}
 		fmt.Fprintf(w, "no packs %s\n", where)
 	} else {
+		fmt.Fprintf(w, "%s built%s\n\n", plural(r.Packs, "pack"), span(r.Window))
 		t.packs(r)
 	}
 	fmt.Fprintln(w)
@@ -75,11 +74,15 @@ func (t statsTable) packs(r *wire.MetricsGetResult) {
 			turn = fmt.Sprintf("; %s a turn", equivalents(*k.PerTurn))
 		}
 		t.line("tokens", "%8s  a pack, of %s with the full history%s", equivalents(k.PerPack), equivalents(k.FullHistoryPerPack), turn)
-		t.share("reduction", r.Reduction, "fewer tokens than the full history")
+		if x := r.Reduction; x != nil && *x < 0 {
+			t.line("reduction", "%8s  more tokens than the full history", percent(-*x))
+		} else {
+			t.share("reduction", x, "fewer tokens than the full history")
+		}
 		t.share("same bytes", r.CachedShare, "of the packs as in the one before")
 	}
 	if b := r.Billed; b != nil {
-		t.share("billed", b.Share, "%s plain input tokens, of %s with the full history", equivalents(b.Equivalents), equivalents(b.FullHistoryEquivalents))
+		t.share("billed", b.Share, "%s plain input tokens of %s with full history", equivalents(b.Equivalents), equivalents(b.FullHistoryEquivalents))
 		if b.Dollars != nil && b.FullHistoryDollars != nil {
 			t.line("", "%8s  of %s, by the price list, %s", dollars(*b.Dollars), dollars(*b.FullHistoryDollars), plural(b.PricedPacks, "pack"))
 		}
@@ -120,7 +123,11 @@ func (t statsTable) memory(r *wire.MetricsGetResult) {
 			name  string
 			share *wire.FidelityShare
 		}{{"identifiers", f.Identifiers}, {"decisions", f.Decisions}, {"errors", f.Errors}, {"commands", f.Commands}} {
-			if k := kind.share; k != nil {
+			switch k := kind.share; {
+			case k == nil:
+			case k.Share == nil:
+				t.line("  "+kind.name, "%8s  none of note; %s of all %s", "─", percent(k.AllShare), thousands(int64(k.All)))
+			default:
 				t.share("  "+kind.name, k.Share, "%s of %s of note; %s of all %s", thousands(int64(k.Kept)), thousands(int64(k.Noted)), percent(k.AllShare), thousands(int64(k.All)))
 			}
 		}
@@ -128,10 +135,10 @@ func (t statsTable) memory(r *wire.MetricsGetResult) {
 	if d := r.Drift; d == nil {
 		t.line("drift", "layer 0 has one version at most")
 	} else {
-		versions := plural(d.Versions, "change")
+		changes := plural(d.Versions, "change")
 		if d.Limited {
-			versions = "the newest " + versions
+			changes = "the newest " + changes
 		}
-		t.share("drift", &d.Mean, "of layer 0 from version to version; %s at most, %s", percent(d.Max), versions)
+		t.share("drift", &d.Mean, "mean of %s of layer 0; %s at most", changes, percent(d.Max))
 	}
 }

@@ -58,7 +58,7 @@ const firstWords = 12
 //     calls that failed. One is kept by the rule for decisions.
 //   - Commands are those that were run in a shell, shortened to their significant
 //     part. Of note are the last three tests, checks and failures. One is kept if
-//     its first word and half of all its words stand in short.
+//     its first word and more than half of its words stand in short.
 //
 // The result is the same for the same arguments. Time is linear in the texts.
 func FidelityOf(conv Exchange, outputs []layers.Entities, short string, c layers.Counter) Fidelity {
@@ -260,5 +260,5 @@ func (t *shortForm) runs(command string) bool {
 			found++
 		}
 	}
-	return len(list) > 0 && t.words[list[0]] && 2*found >= len(list)
+	return len(list) > 0 && t.words[list[0]] && 2*found > len(list)
 }

@@ -105,7 +105,7 @@ type MetricsWindow struct {
 	To string `json:"to,omitempty"`
 	// Conversations that opened in it.
 	Conversations int `json:"conversations"`
-	// Turns of those conversations.
+	// Turns recorded in it.
 	Turns int `json:"turns"`
 }
 
@@ -203,7 +203,7 @@ type Fidelity struct {
 	// those of the last two calls that failed. One is kept like a decision.
 	Errors *FidelityShare `json:"errors,omitempty"`
 	// Commands that a shell ran. Of note are the last three tests, checks and
-	// failures. One is kept if its first word and half of all its words are there.
+	// failures. One is kept if its first word and more than half of its words are there.
 	Commands *FidelityShare `json:"commands,omitempty"`
 	// All four together, each thing counting the same.
 	Overall *FidelityShare `json:"overall,omitempty"`

@@ -676,7 +676,7 @@ export interface MetricsWindow {
   to?: string;
   /** Conversations that opened in it. */
   conversations: integer;
-  /** Turns of those conversations. */
+  /** Turns recorded in it. */
   turns: integer;
 }
 
@@ -789,7 +789,7 @@ export interface Fidelity {
   errors?: FidelityShare;
   /**
    * Commands that a shell ran. Of note are the last three tests, checks and failures. One is
-   * kept if its first word and half of all its words are there.
+   * kept if its first word and more than half of its words are there.
    */
   commands?: FidelityShare;
   /** All four together, each thing counting the same. */

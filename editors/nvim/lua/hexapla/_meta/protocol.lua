@@ -397,7 +397,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field from? string # When the oldest pack in it was built, RFC 3339.
 ---@field to? string # When the newest pack in it was built, RFC 3339.
 ---@field conversations integer # Conversations that opened in it.
----@field turns integer # Turns of those conversations.
+---@field turns integer # Turns recorded in it.
 
 ---MetricsTokens is what packs took, counted as in packs.
 ---@class hexapla.MetricsTokens
@@ -452,7 +452,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field identifiers? hexapla.FidelityShare # Files and functions in what was said, in arguments of calls and in tool outputs. Of note are, in each conversation, the eight that the most messages of the user and the model name, at least two. One is kept if it stands in the header or the summary as a word; of a path the last part will do.
 ---@field decisions? hexapla.FidelityShare # Sentences with a cue for a decision. Of note are the three with the strongest cues. One is kept if half of its first twelve words are there, words such as "the" left out.
 ---@field errors? hexapla.FidelityShare # Error messages in outputs, without numbers, paths and times. Of note are those of the last two calls that failed. One is kept like a decision.
----@field commands? hexapla.FidelityShare # Commands that a shell ran. Of note are the last three tests, checks and failures. One is kept if its first word and half of all its words are there.
+---@field commands? hexapla.FidelityShare # Commands that a shell ran. Of note are the last three tests, checks and failures. One is kept if its first word and more than half of its words are there.
 ---@field overall? hexapla.FidelityShare # All four together, each thing counting the same.
 
 ---FidelityShare is how many things of a kind are kept.
