@@ -51,9 +51,9 @@ type auditFacts struct {
 		AsOf   int64         `json:"asOf"`
 		Unit   string        `json:"unit"`
 	} `json:"request"`
-	Tokens   int                       `json:"tokens"`
-	Dropped  []struct{ Reason string } `json:"dropped"`
-	Measures *packMeasures             `json:"measures"`
+	Tokens   int             `json:"tokens"`
+	Dropped  json.RawMessage `json:"dropped"` // only read where nothing was measured
+	Measures *packMeasures   `json:"measures"`
 }
 
 // auditSlack is how many entries from before a window are looked at before the
@@ -97,7 +97,9 @@ func (w *survey) packs() (Packs, error) {
 			return older < auditSlack
 		}
 		if where == 0 && (!w.req.OnlySession || f.Session == w.session.ID) {
-			sum.add(&f)
+			if failed = sum.add(&f); failed != nil {
+				return false
+			}
 			if w.last == 0 {
 				w.last = f.Time
 			}
@@ -156,7 +158,7 @@ type packSum struct {
 	micros []int64
 }
 
-func (s *packSum) add(f *auditFacts) {
+func (s *packSum) add(f *auditFacts) error {
 	s.Count++
 	s.Tokens += int64(f.Tokens)
 	m := f.Measures
@@ -164,12 +166,16 @@ func (s *packSum) add(f *auditFacts) {
 		if (f.Request.Unit == "" || f.Request.Unit == UnitCounted) && f.Tokens+f.Request.Budget.Reserved > f.Request.Budget.Total {
 			s.Violations++
 		}
-		for _, d := range f.Dropped {
+		var dropped []struct{ Reason string }
+		if err := json.Unmarshal(f.Dropped, &dropped); err != nil && f.Dropped != nil {
+			return fmt.Errorf("read drops of a pack: %w", err)
+		}
+		for _, d := range dropped {
 			if d.Reason == layers.DropBudget {
 				s.Forced++
 			}
 		}
-		return
+		return nil
 	}
 	if f.Tokens > m.Available {
 		s.Violations++
@@ -193,6 +199,7 @@ func (s *packSum) add(f *auditFacts) {
 		s.BilledFull += full.Equivalents()
 	}
 	s.micros = append(s.micros, m.Micros)
+	return nil
 }
 
 func (s *packSum) packs() Packs {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"hexapla/layers"
@@ -278,6 +279,16 @@ func TestReAsks(t *testing.T) {
 	pack(t, s, 700)
 	ask(t, s, "c10")
 	expect("out of a small pack", 1, 0)
+	long := exchange(0)
+	long.Turns[2].Results[0].Content = strings.Repeat("reader_test.go:12: the last record is missing\n", 200)
+	long.Contents = []string{long.Turns[2].Results[0].Content}
+	reply, err := s.Record(t.Context(), long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack(t, s, 50_000)
+	ask(t, s, reply.Conversation+"#3", reply.Conversation+"#4")
+	expect("cut in the pack, and whole", 2, 1)
 }
 
 // TestHits: what was served, put off and not found; a query or a topic that
