@@ -22,6 +22,20 @@ type auditRecord struct {
 	Tokens   int           `json:"tokens"`
 	Dropped  []layers.Drop `json:"dropped"`
 	Settings string        `json:"settings"`
+	Measures *packMeasures `json:"measures,omitempty"` // nil in entries of programs that did not measure
+}
+
+// packMeasures is what metrics need to know of a pack beyond what is in it. It
+// is taken down when the pack is built, so that figures survive the process.
+type packMeasures struct {
+	Bytes        int   `json:"bytes"`        // of the text
+	Common       int   `json:"common"`       // bytes at its beginning that are those of the pack before
+	CommonTokens int   `json:"commonTokens"` // of the items that lie in those
+	Full         int64 `json:"full"`         // tokens of the same prompt with the full history
+	FullBefore   int64 `json:"fullBefore"`   // of those, the ones that it had at the pack before
+	Available    int   `json:"available"`    // tokens that the pack might use
+	Forced       int   `json:"forced"`       // drops for want of room
+	Micros       int64 `json:"micros"`       // µs that it took to build
 }
 
 type auditTokens struct {
@@ -34,11 +48,12 @@ type auditTokens struct {
 const maxAuditDrops = 50
 
 // audit writes the pack to the audit log. It does not wait for the disk.
-func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply) {
+func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply, measures *packMeasures) {
 	pack := reply.Pack
 	record := auditRecord{
 		Session: session, Checksum: reply.Checksum, Sequence: pack.Sequence, Time: ws.opts.Now(),
 		Request: req, Tokens: pack.Used(), Dropped: pack.Dropped[:min(len(pack.Dropped), maxAuditDrops)], Settings: pack.Settings,
+		Measures: measures,
 	}
 	for i := range pack.Sections {
 		record.Sections = append(record.Sections, auditTokens{pack.Sections[i].Name, pack.Sections[i].Tokens})

@@ -67,7 +67,7 @@ func fill(b *testing.B, n int) (*session.Session, *session.Service) {
 		}
 	}
 	b.Logf("%d conversations recorded in %v, %.0f a second", n, time.Since(start).Round(time.Millisecond), float64(n)/time.Since(start).Seconds())
-	for m, err := s.Workspace.Metrics(); m.Indexed < m.Sequence; m, err = s.Workspace.Metrics() {
+	for m, err := s.Workspace.Counts(); m.Indexed < m.Sequence; m, err = s.Workspace.Counts() {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -242,5 +242,44 @@ func BenchmarkSearch(b *testing.B) {
 			i++
 		}
 		quantiles(b, durations)
+	})
+}
+
+// BenchmarkMetrics takes figures of everything, of a recent window, and of
+// windows of 500 conversations that were not looked at before, in a store whose
+// audit log is full.
+func BenchmarkMetrics(b *testing.B) {
+	sizes(b, func(b *testing.B, n int) {
+		s, _ := fill(b, n)
+		for range 10_000 {
+			if _, err := s.BuildPack(b.Context(), session.PackRequest{Budget: layers.Budget{Total: 2000}}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		end := int64(n)
+		whole, err := s.Metrics(b.Context(), session.MetricsRequest{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		each := whole.Window.To / end
+		run := func(name string, req func(i int64) session.MetricsRequest) {
+			b.Run(name, func(b *testing.B) {
+				var times []time.Duration
+				for i := int64(0); b.Loop(); i++ {
+					start := time.Now()
+					if _, err := s.Metrics(b.Context(), req(i)); err != nil {
+						b.Fatal(err)
+					}
+					times = append(times, time.Since(start))
+				}
+				quantiles(b, times)
+			})
+		}
+		run("everything", func(int64) session.MetricsRequest { return session.MetricsRequest{} })
+		run("recent", func(int64) session.MetricsRequest { return session.MetricsRequest{FromSeq: whole.Window.To - 100*each} })
+		run("unseen", func(i int64) session.MetricsRequest {
+			to := (i*500+499)%end*each + each
+			return session.MetricsRequest{FromSeq: max(1, to-500*each), ToSeq: to}
+		})
 	})
 }

@@ -23,7 +23,7 @@ func run(t *testing.T, s *session.Session, id, tool, input, output string, faile
 	}
 }
 
-func ask(t *testing.T, s *session.Session, text string) {
+func query(t *testing.T, s *session.Session, text string) {
 	t.Helper()
 	if _, err := s.Record(t.Context(), session.RecordRequest{Turns: []layers.Turn{{Role: layers.RoleUser, Kind: layers.InputUserQuery, Text: text}}}); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestFileReadAgain(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("func step%d() error { return flush(%d) }", i, i))
 	}
 	const read = `{"file_path":"/src/steps.go"}`
-	ask(t, s, "Repair the steps in /src/steps.go, please.")
+	query(t, s, "Repair the steps in /src/steps.go, please.")
 	run(t, s, "t1", "Read", read, numbered(1, lines...), false)
 	before := pack(t, s, 8000)
 	changed := append([]string{"// Package steps walks."}, lines...)
@@ -112,7 +112,7 @@ func TestFileReadAgain(t *testing.T) {
 func TestOpenErrorsAreNeverDropped(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, t.TempDir())
-	ask(t, s, "Make the tests of ./x pass, please.")
+	query(t, s, "Make the tests of ./x pass, please.")
 	const test = `{"command":"go test ./x"}`
 	run(t, s, "t1", "Bash", test, "--- FAIL: TestX (0.00s)\n    x_test.go:31: got 7, want 9\nFAIL\nexit status 1\n", true)
 	fill := func(from int) {
@@ -151,12 +151,12 @@ func TestOpenErrorsAreNeverDropped(t *testing.T) {
 func TestOpenErrorsEndWithTheirConversation(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, t.TempDir())
-	ask(t, s, "Why does ./x fail?")
+	query(t, s, "Why does ./x fail?")
 	run(t, s, "t1", "Bash", `{"command":"go test ./x"}`, "--- FAIL: TestX (0.00s)\n    x_test.go:31: got 7, want 9\nFAIL\nexit status 1\n", true)
 	if _, err := s.Record(t.Context(), session.RecordRequest{Done: true, Turns: []layers.Turn{{Role: layers.RoleAssistant, Text: "It is fixed: all tests pass now."}}}); err != nil {
 		t.Fatal(err)
 	}
-	ask(t, s, "Read these files, please.")
+	query(t, s, "Read these files, please.")
 	for i := range 14 {
 		run(t, s, fmt.Sprintf("u%d", i), "Read", fmt.Sprintf(`{"file_path":"/src/%d.go"}`, i), strings.Repeat(fmt.Sprintf("line of %d\n", i), 120), false)
 	}

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"hexapla/layers"
 	"hexapla/storage"
@@ -50,6 +49,7 @@ type PackReply struct {
 	PrefixBytes  int
 	PrefixTokens int
 	CachedShare  float64
+	full         int64 // tokens of the prompt that has the full history instead
 }
 
 // maxBudget bounds the tokens of a budget.
@@ -95,13 +95,14 @@ func (r *PackRequest) check() error {
 // session's pack before.
 func (s *Session) BuildPack(ctx context.Context, req PackRequest) (PackReply, error) {
 	s.fill(&req)
+	start := s.Workspace.opts.Ticks()
 	reply, err := s.Workspace.buildPack(ctx, s.ID, req)
 	if err != nil {
 		return reply, err
 	}
-	s.compare(&reply)
-	s.Workspace.audit(s.ID, req, &reply)
-	s.Workspace.metrics.add(reply.Pack)
+	measures := s.compare(&reply)
+	measures.Micros = s.Workspace.opts.Ticks() - start
+	s.Workspace.audit(s.ID, req, &reply, measures)
 	return reply, nil
 }
 
@@ -122,12 +123,13 @@ func (s *Session) fill(req *PackRequest) {
 // buildPack builds a pack without leaving a trace.
 func (ws *Workspace) buildPack(ctx context.Context, session string, req PackRequest) (PackReply, error) {
 	var reply PackReply
-	err := ws.withInput(ctx, session, req, func(_ *packer, in layers.Input) error {
+	err := ws.withInput(ctx, session, req, func(p *packer, in layers.Input) error {
 		pack, err := build(in)
 		if err != nil {
 			return err
 		}
 		reply = PackReply{Pack: pack, Canonical: pack.AppendCanonical(nil)}
+		reply.full = pack.FullHistory + int64(pack.System+p.stream.pending)
 		reply.Checksum = layers.Checksum(reply.Canonical)
 		return nil
 	})
@@ -246,28 +248,45 @@ func (p *packer) system(parts []SystemPart) []layers.Item {
 type lastPack struct{ text string }
 
 // compare tells how much of the pack is the same bytes as the session's pack
-// before, and remembers it.
-func (s *Session) compare(reply *PackReply) {
+// before, and remembers it and what it shows whole.
+func (s *Session) compare(reply *PackReply) *packMeasures {
 	pack := reply.Pack
+	shown := givenBy(pack)
 	s.mu.Lock()
-	before := s.lastText[pack.Layout]
+	before, fullBefore := s.lastText[pack.Layout], s.lastFull
 	s.lastText[pack.Layout] = &lastPack{text: pack.Text}
+	s.lastFull, s.given = reply.full, shown
 	s.mu.Unlock()
-	if before == nil || len(pack.Text) == 0 {
-		return
+	if before != nil && len(pack.Text) > 0 {
+		reply.PrefixBytes = commonPrefix(before.text, pack.Text)
+		reply.CachedShare = float64(reply.PrefixBytes) / float64(len(pack.Text))
+		reply.PrefixTokens = tokensWithin(pack, reply.PrefixBytes)
 	}
-	n := commonPrefix(before.text, pack.Text)
-	reply.PrefixBytes = n
-	reply.CachedShare = float64(n) / float64(len(pack.Text))
+	m := &packMeasures{
+		Bytes: len(pack.Text), Common: reply.PrefixBytes, CommonTokens: reply.PrefixTokens,
+		Full: reply.full, FullBefore: min(fullBefore, reply.full), Available: pack.Budget.Total - pack.Budget.Reserved,
+	}
+	for _, d := range pack.Dropped {
+		if d.Reason == layers.DropBudget {
+			m.Forced++
+		}
+	}
+	return m
+}
+
+// tokensWithin returns the tokens of the items that lie whole in the first bytes
+// of a pack.
+func tokensWithin(pack *layers.Pack, bytes int) (tokens int) {
 	at := 0
 	for i := range pack.Sections {
 		for _, item := range pack.Sections[i].Items {
-			if at += len(item.Form.Text); at > n {
-				return
+			if at += len(item.Form.Text); at > bytes {
+				return tokens
 			}
-			reply.PrefixTokens += item.Form.Tokens
+			tokens += item.Form.Tokens
 		}
 	}
+	return tokens
 }
 
 func commonPrefix(a, b string) int {
@@ -278,48 +297,4 @@ func commonPrefix(a, b string) int {
 		}
 	}
 	return n
-}
-
-// packMetrics counts the packs of this process.
-type packMetrics struct {
-	mu         sync.Mutex
-	packs      int64
-	tokens     int64
-	violations int64
-}
-
-func (m *packMetrics) add(p *layers.Pack) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.packs++
-	m.tokens += int64(p.Used())
-	if p.Used()+p.Budget.Reserved > p.Budget.Total {
-		m.violations++
-	}
-}
-
-// Metrics is counts and sizes of a workspace.
-type Metrics struct {
-	Sequence, FullTokens, BlobBytes, Packs, PackTokens, Violations, Indexed int64
-	Conversations, Turns, Blobs                                             int
-}
-
-// Metrics returns the workspace's counts and those of this process.
-func (ws *Workspace) Metrics() (m Metrics, err error) {
-	err = ws.view(0, func(v storage.View) error {
-		m.Sequence = v.Seq()
-		m.Conversations = v.ListLen(listConversations)
-		m.Turns = int(v.Counter(counterTurns))
-		m.FullTokens = v.Counter(counterTokens)
-		m.Blobs = int(v.Counter(counterBlobs))
-		m.BlobBytes = v.Counter(counterBlobBytes)
-		return nil
-	})
-	ws.metrics.mu.Lock()
-	m.Packs, m.PackTokens, m.Violations = ws.metrics.packs, ws.metrics.tokens, ws.metrics.violations
-	ws.metrics.mu.Unlock()
-	if ws.index != nil {
-		m.Indexed = ws.index.Watermark()
-	}
-	return m, err
 }

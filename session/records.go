@@ -81,7 +81,19 @@ type trioRecord struct {
 type servedRecord struct {
 	Items []servedItem `json:"items"`
 	Query string       `json:"query,omitempty"`
+	Asked *askedCounts `json:"asked,omitempty"` // nil in records of programs that did not count
 }
+
+// askedCounts is how a context request fared: by id that was asked for or found
+// for a query, query that found nothing, and topic.
+type askedCounts struct {
+	Served   int `json:"served"`
+	Deferred int `json:"deferred,omitempty"` // for want of quota, tokens or places
+	NotFound int `json:"notFound,omitempty"`
+	ReAsked  int `json:"reAsked,omitempty"` // had been given before; of all three
+}
+
+func (a *askedCounts) total() int { return a.Served + a.Deferred + a.NotFound }
 
 type servedItem struct {
 	ID     string        `json:"id"` // of a conversation or of a turn
@@ -101,6 +113,7 @@ type toolRecord struct {
 const (
 	listConversations = "conversations"
 	listPins          = "pins"
+	listRequests      = "requests"
 	listSessions      = "sessions"
 )
 

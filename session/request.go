@@ -115,17 +115,26 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 	if err != nil {
 		return reply, err
 	}
+	inPack, served, err := s.givenBefore(v)
+	if err != nil {
+		return reply, err
+	}
+	asked := &askedCounts{}
 	counter := ws.counter(s.Model())
 	left := req.MaxTokens
 	seen := map[string]bool{}
 	for i, retrieve := range req.Retrieve {
 		if i >= maxRetrieves {
 			reply.Deferred = append(reply.Deferred, Deferred{ID: either(strings.Join(retrieve.IDs, " "), retrieve.Query), Detail: retrieve.Format, Reason: DeferredLimit})
+			asked.Deferred++
 			continue
 		}
 		ids, err := s.resolve(ctx, v, fmt.Sprintf("requests.retrieveConversations[%d]", i), retrieve)
 		if err != nil {
 			return reply, err
+		}
+		if len(ids) == 0 {
+			asked.NotFound++
 		}
 		detail := retrieve.Format
 		if detail == "" {
@@ -138,6 +147,11 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 			seen[id] = true
 			put := func(reason string) {
 				reply.Deferred = append(reply.Deferred, Deferred{ID: id, Detail: detail, Reason: reason})
+				if reason == DeferredNotFound {
+					asked.NotFound++
+				} else {
+					asked.Deferred++
+				}
 			}
 			if len(seen) > maxRequestedIDs {
 				put(DeferredLimit)
@@ -155,6 +169,9 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 			if err != nil {
 				return reply, err
 			}
+			if reAsked(inPack[id], served[id], detail, out) {
+				asked.ReAsked++
+			}
 			if left <= 0 {
 				put(DeferredBudget)
 				continue
@@ -167,17 +184,24 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 				fulls++
 			}
 			left -= out.tokens
+			asked.Served++
 			reply.Items = append(reply.Items, ContextItem{ID: id, Detail: out.detail, Text: out.text, Tokens: out.tokens})
 		}
 	}
 	for i, topic := range req.Topics {
 		if i >= maxTopics {
 			reply.Deferred = append(reply.Deferred, Deferred{ID: topic, Detail: layers.DetailSummary, Reason: DeferredLimit})
+			asked.Deferred++
 			continue
 		}
 		summary, err := ws.topic(ctx, v, topic)
 		if err != nil {
 			return reply, err
+		}
+		if len(summary.Conversations) > 0 {
+			asked.Served++
+		} else {
+			asked.NotFound++
 		}
 		reply.Topics = append(reply.Topics, summary)
 	}
@@ -197,16 +221,32 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 		tx.Put(storage.Draft{Kind: kindArchive, ID: id, Parent: id, Body: []byte("{}")})
 		reply.Archived = append(reply.Archived, id)
 	}
-	if len(reply.Items) > 0 {
-		body := servedRecord{}
+	if asked.total() > 0 {
+		body := servedRecord{Asked: asked}
+		lists := []string{listRequests}
 		for _, item := range reply.Items {
 			body.Items = append(body.Items, servedItem{ID: item.ID, Detail: item.Detail, Tokens: item.Tokens})
 		}
-		tx.Put(storage.Draft{
-			Kind: kindServed, ID: "served:" + tx.NextID("r"), Parent: s.ID, Body: encode(body), Lists: []string{listOfServed(s.ID)},
-		})
+		if len(reply.Items) > 0 { // packs look at those that gave something
+			lists = append(lists, listOfServed(s.ID))
+		}
+		tx.Put(storage.Draft{Kind: kindServed, ID: "served:" + tx.NextID("r"), Parent: s.ID, Body: encode(body), Lists: lists})
 	}
 	return reply, nil
+}
+
+// reAsked tells that what is asked for was given already: the pack before shows
+// it, or it was served in the conversation, in no less detail and tokens than it
+// has now. What was served as the most that fitted is asked for again by the
+// same words.
+func reAsked(pack, served given, detail layers.Detail, now shown) bool {
+	if detail == layers.DetailMixed {
+		detail = now.detail
+		if served.detail != "" {
+			return true
+		}
+	}
+	return pack.covers(detail, now.tokens) || served.covers(detail, now.tokens)
 }
 
 // fullsServed counts the full conversations served since the session's last

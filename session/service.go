@@ -18,6 +18,7 @@ type Options struct {
 	DataDir string                           // where the workspaces' stores lie
 	Policy  layers.Policy                    // the zero value means layers.DefaultPolicy
 	Now     func() int64                     // Unix milliseconds; time.Now when nil
+	Ticks   func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
 	Logf    func(format string, args ...any) // never given content; may be nil
 }
 
@@ -42,6 +43,10 @@ func New(opts Options) *Service {
 	if opts.Now == nil {
 		opts.Now = func() int64 { return time.Now().UnixMilli() }
 	}
+	if opts.Ticks == nil {
+		start := time.Now()
+		opts.Ticks = func() int64 { return time.Since(start).Microseconds() }
+	}
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
 	}
@@ -59,6 +64,8 @@ type Session struct {
 	mu       sync.Mutex
 	model    string
 	lastText map[layers.Layout]*lastPack // the pack before, to compare with
+	lastFull int64                       // tokens that the full history took at the pack before
+	given    map[string]given            // what the pack before shows whole, by id
 }
 
 // Model returns the model that the session was opened with.
@@ -186,7 +193,7 @@ func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, er
 	}
 	ws, err := openWorkspace(ctx, workspaceOptions{
 		ID: id, Dir: filepath.Join(s.opts.DataDir, "workspaces", id),
-		Policy: s.opts.Policy, Tokens: s.tokens, Models: models.Builtin(), Now: s.opts.Now, Logf: s.opts.Logf,
+		Policy: s.opts.Policy, Tokens: s.tokens, Models: models.Builtin(), Now: s.opts.Now, Ticks: s.opts.Ticks, Logf: s.opts.Logf,
 	})
 	if err != nil {
 		return nil, err

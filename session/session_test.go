@@ -134,7 +134,7 @@ func TestV5_KeyRepeated(t *testing.T) {
 	if _, err := s.Record(t.Context(), req); !errors.Is(err, storage.ErrKeyReused) {
 		t.Errorf("other content: %v", err)
 	}
-	if m, err := s.Workspace.Metrics(); err != nil || m.Turns != 1 {
+	if m, err := s.Workspace.Counts(); err != nil || m.Turns != 1 {
 		t.Errorf("%d turns, %v", m.Turns, err)
 	}
 }

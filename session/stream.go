@@ -23,6 +23,7 @@ type stream struct {
 	outputs       [][]output // of the conversations, in order
 	errors        []layers.OpenError
 	gate          layers.Gate // about the window
+	pending       int         // tokens of the whole input that is not recorded yet
 }
 
 // streamOf reads the stream of a session. pending, if there is one, is the
@@ -350,6 +351,10 @@ func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) err
 			fresh = append(fresh, layers.Form{Detail: layers.FormExcerpt, Text: block(head, sh.cut(pending.content, most))})
 		}
 		piece.Fresh = sh.forms(fresh...)
+	}
+	s.pending = piece.Forms[0].Tokens
+	if len(piece.Fresh) > 0 {
+		s.pending = piece.Fresh[0].Tokens
 	}
 	c.Pieces = append(c.Pieces[:len(c.Pieces):len(c.Pieces)], piece)
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"hexapla/index"
 	"hexapla/layers"
+	"hexapla/layers/digest"
 	"hexapla/layers/models"
 	"hexapla/layers/tokens"
 	"hexapla/retrieval"
@@ -28,6 +29,7 @@ type workspaceOptions struct {
 	Tokens *tokens.Registry
 	Models models.Table
 	Now    func() int64
+	Ticks  func() int64
 	Logf   func(format string, args ...any)
 }
 
@@ -47,7 +49,7 @@ type Workspace struct {
 	counters    sync.Map                           // model → layers.Counter
 	tables      sync.Map                           // names of tables that were stored
 	settings    string                             // digest of the policy
-	metrics     packMetrics
+	fidelity    bounded[trioVersion, digest.Fidelity]
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup

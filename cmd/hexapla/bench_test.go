@@ -88,7 +88,7 @@ func fillStore(b *testing.B, dir string, n int) {
 	}
 	all.Wait()
 	for {
-		m, err := s.Workspace.Metrics()
+		m, err := s.Workspace.Counts()
 		if err != nil {
 			b.Fatal(err)
 		}

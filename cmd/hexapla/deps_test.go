@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"storage/storagetest": {"layers", "storage"},
 	"index":               {"layers"},
 	"retrieval":           {"layers", "layers/terms", "index", "storage"},
-	"session":             {"layers", "layers/canonical", "layers/tokens", "layers/digest", "layers/terms", "layers/models", "storage", "index", "retrieval"},
+	"session":             {"layers", "layers/canonical", "layers/tokens", "layers/digest", "layers/terms", "layers/models", "storage", "index", "retrieval", "internal/billing"},
 	"rpc":                 {"rpc/wire", "session", "layers", "layers/rendering", "retrieval", "storage"},
 	"rpc/wire":            {},
 	"rpc/wire/gen":        {"rpc/wire"},

@@ -151,6 +151,7 @@ func checkOldStore(t *testing.T, dir string, want oldStore) {
 		}
 	}
 	openOld()
+	checkOldMetrics(c, len(want.Packs))
 	checkOldContent(c, want)
 	for _, pack := range want.Packs {
 		replayOld(c, pack)
@@ -288,4 +289,18 @@ func verifyStore(t *testing.T, dataDir string) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// checkOldMetrics: packs of programs that did not measure count as such and are
+// left out of what needs a measure.
+func checkOldMetrics(c *child, packs int) {
+	c.t.Helper()
+	m := call[wire.MetricsGetResult](c, wire.MethodMetricsGet, wire.MetricsGetParams{Session: oldMain})
+	if m.Packs < packs || m.PackTokens == 0 || m.BudgetViolations != 0 || m.Fidelity == nil || m.Drift == nil {
+		c.t.Errorf("%+v", m)
+	}
+	if measured := m.Packs > m.Unmeasured; measured != (m.Tokens != nil) || measured != (m.Latency != nil) || measured != (m.Billed != nil) {
+		c.t.Errorf("%d of %d packs are measured: %+v", m.Packs-m.Unmeasured, m.Packs, m)
+	}
+	c.t.Logf("%d of %d packs are not measured", m.Unmeasured, m.Packs)
 }

@@ -92,6 +92,15 @@ func TestCharge(t *testing.T) {
 	if got, want := c.Dollars(prices.Prices), (10*5+100*6.25+10*10+1000*0.5)/1e6; math.Abs(got-want) > 1e-12 {
 		t.Errorf("dollars %v, want %v", got, want)
 	}
+	if got := c.EquivalentsAt(prices.Prices); math.Abs(got-c.Equivalents()) > 1e-9 {
+		t.Errorf("equivalents at the prices of Anthropic %v, want %v", got, c.Equivalents())
+	}
+	if got := c.EquivalentsAt(models.Prices{Input: 2, CacheWrite: 2, CacheRead: 1}); got != 10+100+16+500 {
+		t.Errorf("equivalents where writing is free %v", got)
+	}
+	if got := c.EquivalentsAt(models.Prices{}); got != c.Equivalents() {
+		t.Errorf("equivalents without prices %v", got)
+	}
 	if got := c.Add(c); got.Tokens() != 2*c.Tokens() || got.Equivalents() != 2*c.Equivalents() {
 		t.Errorf("sum %+v", got)
 	}

@@ -60,6 +60,16 @@ func (c Charge) Equivalents() float64 {
 	return float64(100*c.Plain+125*c.Write+200*c.WriteHour+10*c.Read) / 100
 }
 
+// EquivalentsAt returns the charge in plain input tokens by the prices of a
+// model, whose writes and reads may weigh otherwise; without a price of input as
+// Equivalents does.
+func (c Charge) EquivalentsAt(p models.Prices) float64 {
+	if p.Input <= 0 {
+		return c.Equivalents()
+	}
+	return c.Dollars(p) / p.Input * 1e6
+}
+
 // Dollars returns the charge in US dollars. A write for an hour costs 1.6 times
 // one for five minutes (2 against 1.25).
 func (c Charge) Dollars(p models.Prices) float64 {

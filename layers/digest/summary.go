@@ -205,14 +205,32 @@ func checksOf(s *survey, c layers.Counter) string {
 	return ended(oneLiner(text, capChecks, c))
 }
 
+// decision is a sentence by which something was decided.
+type decision struct {
+	at, score int
+	text      string
+}
+
 // decisionsOf picks the sentences by which the assistant or the user decided
 // something, in order, leaving out what the content tells already.
 func decisionsOf(s *survey, used []string, c layers.Counter) []string {
-	type pick struct {
-		at, score int
-		text      string
+	picks := s.decided(used)
+	sort.SliceStable(picks, func(a, b int) bool { return picks[a].score > picks[b].score })
+	if len(picks) > maxDecisions {
+		picks = picks[:maxDecisions]
 	}
-	var picks []pick
+	sort.Slice(picks, func(a, b int) bool { return picks[a].at < picks[b].at })
+	out := []string{}
+	for _, p := range picks {
+		out = append(out, oneLiner(strings.TrimRight(capital(withoutPlaces(withoutLeadIn(p.text, false))), " .:;"), 22, c))
+	}
+	return out
+}
+
+// decided returns all sentences by which something was decided, in order, each
+// once, but for those that were used.
+func (s *survey) decided(used []string) []decision {
+	var picks []decision
 	told := gathering{max: 1 << 10}
 	for _, u := range used {
 		told.add(u)
@@ -229,7 +247,7 @@ func decisionsOf(s *survey, used []string, c layers.Counter) []string {
 				continue
 			}
 			told.add(x.text)
-			picks = append(picks, pick{at, score + bonus, x.text})
+			picks = append(picks, decision{at, score + bonus, x.text})
 		}
 	}
 	final := s.answer()
@@ -243,16 +261,7 @@ func decisionsOf(s *survey, used []string, c layers.Counter) []string {
 		look(cutAtRune(f, 1000), 2)
 	}
 	look(final, 1)
-	sort.SliceStable(picks, func(a, b int) bool { return picks[a].score > picks[b].score })
-	if len(picks) > maxDecisions {
-		picks = picks[:maxDecisions]
-	}
-	sort.Slice(picks, func(a, b int) bool { return picks[a].at < picks[b].at })
-	out := []string{}
-	for _, p := range picks {
-		out = append(out, oneLiner(strings.TrimRight(capital(withoutPlaces(withoutLeadIn(p.text, false))), " .:;"), 22, c))
-	}
-	return out
+	return picks
 }
 
 // changesOf groups the files that were changed by the kind of change.

@@ -537,52 +537,6 @@ type InstructionsGetResult struct {
 	Tools []any `json:"tools"`
 }
 
-// MetricsGetParams names a workspace by an open session.
-type MetricsGetParams struct {
-	// An open session of the workspace.
-	Session string `json:"session"`
-}
-
-// Latency is a distribution over the requests of this process.
-type Latency struct {
-	// The method.
-	Method string `json:"method"`
-	// How many.
-	Count int64 `json:"count"`
-	// Median in milliseconds.
-	P50Ms float64 `json:"p50Ms"`
-	// 95th percentile in milliseconds.
-	P95Ms float64 `json:"p95Ms"`
-	// 99th percentile in milliseconds.
-	P99Ms float64 `json:"p99Ms"`
-}
-
-// MetricsGetResult is counts and sizes.
-type MetricsGetResult struct {
-	// The workspace's newest sequence number.
-	Sequence int64 `json:"sequence"`
-	// Conversations in the workspace.
-	Conversations int `json:"conversations"`
-	// Turns in the workspace.
-	Turns int `json:"turns"`
-	// Tokens of all turns in full.
-	FullTokens int64 `json:"fullTokens"`
-	// Distinct tool outputs.
-	Blobs int `json:"blobs"`
-	// Bytes of distinct tool outputs.
-	BlobBytes int64 `json:"blobBytes"`
-	// Packs built since the process started.
-	Packs int64 `json:"packs"`
-	// Tokens of those packs.
-	PackTokens int64 `json:"packTokens"`
-	// Packs over their budget; always 0.
-	BudgetViolations int64 `json:"budgetViolations"`
-	// Sequence number up to which the search index has come.
-	Indexed int64 `json:"indexed"`
-	// Latencies by method, since the process started.
-	Latencies []Latency `json:"latencies"`
-}
-
 // PackedParams tells of a pack that was built.
 type PackedParams struct {
 	// The session.

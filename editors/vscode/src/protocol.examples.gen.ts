@@ -801,7 +801,7 @@ export const contextRequestTopicsResult = {
       }
     ],
     "archived": ["c2"],
-    "sequence": 36
+    "sequence": 37
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/search-query/words.json
@@ -811,13 +811,13 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c3",
         "turn": 1,
-        "score": 0.868814,
+        "score": 0.868712,
         "coverage": 0.701633,
         "parts": {
           "lexical": 1,
           "passage": 1,
           "conversation": 0.651949,
-          "temporal": 0.997672,
+          "temporal": 0.99734,
           "entities": 0,
           "errors": 0,
           "visits": 0
@@ -837,13 +837,13 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c2",
         "turn": 2,
-        "score": 0.80118,
+        "score": 0.801079,
         "coverage": 0.625401,
         "parts": {
           "lexical": 0.512007,
           "passage": 0.851399,
           "conversation": 0.754793,
-          "temporal": 0.994036,
+          "temporal": 0.993707,
           "entities": 0.5,
           "errors": 0,
           "visits": 0
@@ -861,8 +861,8 @@ export const searchQueryWordsResult = {
         }
       }
     ],
-    "cursor": "2@36",
-    "sequence": 36,
+    "cursor": "2@37",
+    "sequence": 37,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -883,13 +883,13 @@ export const searchQueryOutputResult = {
           "size": 238,
           "mime": "text/plain"
         },
-        "score": 0.623528,
+        "score": 0.623428,
         "coverage": 1,
         "parts": {
           "lexical": 1,
           "passage": 0,
           "conversation": 1,
-          "temporal": 0.990753,
+          "temporal": 0.990426,
           "entities": 0.142857,
           "errors": 0,
           "visits": 0
@@ -907,8 +907,8 @@ export const searchQueryOutputResult = {
         }
       }
     ],
-    "cursor": "1@36",
-    "sequence": 36,
+    "cursor": "1@37",
+    "sequence": 37,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -928,7 +928,7 @@ export const referenceLookupFileResult = {
         "total": 4
       }
     ],
-    "sequence": 36
+    "sequence": 37
   } satisfies ReferenceLookupResult;
 
 // testdata/protocol/examples/conversation-get/summary.json
@@ -964,7 +964,7 @@ export const conversationGetSummaryResult = {
       "source": "housekeeping"
     },
     "turns": [],
-    "sequence": 36
+    "sequence": 37
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/page.json
@@ -1021,8 +1021,8 @@ export const conversationGetPageResult = {
         "time": "2026-03-02T09:15:04Z"
       }
     ],
-    "cursor": "2@36",
-    "sequence": 36
+    "cursor": "2@37",
+    "sequence": 37
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/next-page.json
@@ -1031,7 +1031,7 @@ export const conversationGetNextPageParams = {
     "conversation": "c1",
     "detail": "full",
     "maxTokens": 120,
-    "cursor": "2@36"
+    "cursor": "2@37"
   } satisfies ConversationGetParams;
 export const conversationGetNextPageResult = {
     "conversation": "c1",
@@ -1112,8 +1112,8 @@ export const conversationGetNextPageResult = {
         "time": "2026-03-02T09:15:06Z"
       }
     ],
-    "cursor": "3@36",
-    "sequence": 36
+    "cursor": "3@37",
+    "sequence": 37
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/unknown.json
@@ -1129,7 +1129,7 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "25464b0d73fa56c65a7b80e90ecdcf1ed61c80086faa721a3b1bf6bd71d3a8b3",
+    "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
@@ -1265,7 +1265,7 @@ export const packBuildInputResult = {
       ],
       "seed": "b2d2b98559e34533",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 36,
+      "sequence": 37,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 2947,
@@ -1404,8 +1404,8 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "3e72ad63d3724ccdd9c0cf67716fb622e1cb42a93bbc1205aa8f5d61efb7a030",
-    "sequence": 36,
+    "checksum": "5dd67f57e2bae068b110488174a58ca6eae6d13b3dc15c617bd0a3ac275c78e2",
+    "sequence": 37,
     "encoding": "o200k_base",
     "estimate": false,
     "tokens": {
@@ -1707,7 +1707,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "3e72ad63d3724ccdd9c0cf67716fb622e1cb42a93bbc1205aa8f5d61efb7a030",
+        "checksum": "5dd67f57e2bae068b110488174a58ca6eae6d13b3dc15c617bd0a3ac275c78e2",
         "encoding": "o200k_base",
         "used": 188,
         "sections": [
@@ -1720,7 +1720,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "d3f4734df0a11e37c9b92769e1885f303361d258fc85110893f9a0cde93b0270",
+        "checksum": "0137624a7d5db31866b1a659819bacada0ee2012d8f9cbfd9534a9e232685729",
         "encoding": "o200k_base",
         "used": 936,
         "sections": [
@@ -1755,7 +1755,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "43b35d4e740a4019b3c9512af7312ab964c6efab288963933fc78a053f6074c6",
+        "checksum": "4d9e2335ad5fad8c7b27143feac91388608b27ab245ecd9cbe8294cbeeb6a875",
         "encoding": "cl100k_base",
         "used": 188,
         "sections": [
@@ -1768,7 +1768,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "5826fe7b0cdc6080f392807189554ee5fd762b4456f0ba24c76da6e0c6dbca1e",
+        "checksum": "b721a47a4377686daf227417f0c9bec1e8e5ff07dbc180124964388b1a829378",
         "encoding": "cl100k_base",
         "used": 937,
         "sections": [
@@ -1794,7 +1794,7 @@ export const packWhatIfTooManyError = {
 export const packDiffLoopParams = {
     "session": "main",
     "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "to": "25464b0d73fa56c65a7b80e90ecdcf1ed61c80086faa721a3b1bf6bd71d3a8b3"
+    "to": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
@@ -1807,9 +1807,9 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "25464b0d73fa56c65a7b80e90ecdcf1ed61c80086faa721a3b1bf6bd71d3a8b3",
+      "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
       "match": true,
-      "sequence": 36,
+      "sequence": 37,
       "used": 971,
       "total": 4000,
       "epoch": 3,
@@ -2119,7 +2119,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 37
+    "sequence": 38
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -2132,7 +2132,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 37
+    "sequence": 38
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -2143,7 +2143,7 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 38
+    "sequence": 39
   } satisfies PinRemoveResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
@@ -2160,7 +2160,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 39
+    "sequence": 40
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -2178,8 +2178,8 @@ export const auditQueryNewestResult = {
       {
         "entry": 3,
         "session": "main",
-        "checksum": "25464b0d73fa56c65a7b80e90ecdcf1ed61c80086faa721a3b1bf6bd71d3a8b3",
-        "sequence": 36,
+        "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "sequence": 37,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
           {"name": "system", "tokens": 21},
@@ -2360,15 +2360,63 @@ export const instructionsGetToolsResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 39,
+    "sequence": 40,
     "conversations": 3,
     "turns": 9,
     "fullTokens": 429,
     "blobs": 3,
     "blobBytes": 1669,
+    "window": {
+      "fromSequence": 1,
+      "toSequence": 40,
+      "from": "2026-11-21T12:50:42.384Z",
+      "to": "2026-11-21T12:50:42.407Z",
+      "conversations": 3,
+      "turns": 9
+    },
     "packs": 3,
     "packTokens": 1769,
     "budgetViolations": 0,
+    "forcedDrops": 0,
+    "unmeasured": 0,
+    "tokens": {"perPack": 589.6667, "perTurn": 196.5556, "fullHistoryPerPack": 390.6667},
+    "reduction": -0.5094,
+    "cachedShare": 0.4306,
+    "billed": {
+      "equivalents": 1370,
+      "fullHistoryEquivalents": 818,
+      "share": 1.6748,
+      "pricedPacks": 3,
+      "dollars": 0.0034,
+      "fullHistoryDollars": 0.002
+    },
+    "latency": {"count": 3, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
+    "retrieval": {
+      "requests": 3,
+      "asked": 5,
+      "served": 4,
+      "deferred": 0,
+      "notFound": 1,
+      "hitRate": 0.8
+    },
+    "reAsks": {"count": 2, "rate": 0.4},
+    "fidelity": {
+      "conversations": 2,
+      "limited": false,
+      "identifiers": {"noted": 1, "kept": 1, "share": 1, "all": 8, "allKept": 5, "allShare": 0.625},
+      "decisions": {"noted": 1, "kept": 0, "share": 0, "all": 1, "allKept": 0, "allShare": 0},
+      "errors": {"noted": 1, "kept": 1, "share": 1, "all": 3, "allKept": 2, "allShare": 0.6667},
+      "commands": {"noted": 1, "kept": 1, "share": 1, "all": 1, "allKept": 1, "allShare": 1},
+      "overall": {
+        "noted": 4,
+        "kept": 3,
+        "share": 0.75,
+        "all": 13,
+        "allKept": 8,
+        "allShare": 0.6154
+      }
+    },
+    "drift": {"versions": 4, "limited": false, "mean": 0.1477, "max": 0.5909},
     "indexed": 36,
     "latencies": [
       {
@@ -2461,6 +2509,152 @@ export const metricsGetCountsResult = {
     ]
   } satisfies MetricsGetResult;
 
+// testdata/protocol/examples/metrics-get/window.json
+export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
+export const metricsGetWindowResult = {
+    "sequence": 40,
+    "conversations": 3,
+    "turns": 9,
+    "fullTokens": 429,
+    "blobs": 3,
+    "blobBytes": 1669,
+    "window": {
+      "fromSequence": 14,
+      "toSequence": 40,
+      "from": "2026-11-21T12:50:42.407Z",
+      "to": "2026-11-21T12:50:42.407Z",
+      "conversations": 2,
+      "turns": 5
+    },
+    "packs": 1,
+    "packTokens": 971,
+    "budgetViolations": 0,
+    "forcedDrops": 0,
+    "unmeasured": 0,
+    "tokens": {"perPack": 971, "perTurn": 194.2, "fullHistoryPerPack": 464},
+    "reduction": -1.0927,
+    "cachedShare": 0.3781,
+    "billed": {
+      "equivalents": 771.5,
+      "fullHistoryEquivalents": 287,
+      "share": 2.6882,
+      "pricedPacks": 1,
+      "dollars": 0.0019,
+      "fullHistoryDollars": 0.0007
+    },
+    "latency": {"count": 1, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
+    "retrieval": {
+      "requests": 3,
+      "asked": 5,
+      "served": 4,
+      "deferred": 0,
+      "notFound": 1,
+      "hitRate": 0.8
+    },
+    "reAsks": {"count": 2, "rate": 0.4},
+    "fidelity": {
+      "conversations": 1,
+      "limited": false,
+      "identifiers": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1},
+      "overall": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1}
+    },
+    "drift": {"versions": 4, "limited": false, "mean": 0.1477, "max": 0.5909},
+    "indexed": 40,
+    "latencies": [
+      {
+        "method": "hexapla/session/open",
+        "count": 3,
+        "p50Ms": 0.076,
+        "p95Ms": 4.871,
+        "p99Ms": 4.871
+      },
+      {
+        "method": "hexapla/conversation/record",
+        "count": 8,
+        "p50Ms": 0.152,
+        "p95Ms": 9.742,
+        "p99Ms": 9.742
+      },
+      {
+        "method": "hexapla/conversation/get",
+        "count": 4,
+        "p50Ms": 0.108,
+        "p95Ms": 0.152,
+        "p99Ms": 0.152
+      },
+      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
+      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.045, "p95Ms": 0.091, "p99Ms": 0.091},
+      {
+        "method": "hexapla/response/ingest",
+        "count": 3,
+        "p50Ms": 0.861,
+        "p95Ms": 1.218,
+        "p99Ms": 1.218
+      },
+      {
+        "method": "hexapla/housekeeping/apply",
+        "count": 1,
+        "p50Ms": 1.024,
+        "p95Ms": 1.024,
+        "p99Ms": 1.024
+      },
+      {
+        "method": "hexapla/context/request",
+        "count": 2,
+        "p50Ms": 0.724,
+        "p95Ms": 1.448,
+        "p99Ms": 1.448
+      },
+      {
+        "method": "hexapla/search/query",
+        "count": 2,
+        "p50Ms": 0.256,
+        "p95Ms": 0.431,
+        "p99Ms": 0.431
+      },
+      {
+        "method": "hexapla/reference/lookup",
+        "count": 1,
+        "p50Ms": 0.128,
+        "p95Ms": 0.128,
+        "p99Ms": 0.128
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.512, "p95Ms": 0.512, "p99Ms": 0.512},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.362, "p95Ms": 0.362, "p99Ms": 0.362},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.861, "p95Ms": 1.448, "p99Ms": 1.448},
+      {
+        "method": "hexapla/budget/report",
+        "count": 2,
+        "p50Ms": 0.045,
+        "p95Ms": 0.512,
+        "p99Ms": 0.512
+      },
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.181, "p95Ms": 0.215, "p99Ms": 0.215},
+      {
+        "method": "hexapla/pack/explain",
+        "count": 1,
+        "p50Ms": 2.048,
+        "p95Ms": 2.048,
+        "p99Ms": 2.048
+      },
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.512, "p99Ms": 0.512},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {
+        "method": "hexapla/instructions/get",
+        "count": 2,
+        "p50Ms": 0.181,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724}
+    ]
+  } satisfies MetricsGetResult;
+
+// testdata/protocol/examples/metrics-get/backwards.json
+export const metricsGetBackwardsError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "until"} satisfies ErrorData;
+
 // testdata/protocol/examples/session-list/workspace.json
 export const sessionListWorkspaceParams = {"workspace": {"uri": "file:///projects/brewlog"}} satisfies SessionListParams;
 export const sessionListWorkspaceResult = {
@@ -2475,9 +2669,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 39
+    "sequence": 40
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 44, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 45, "completed": "c3"} satisfies SessionCloseResult;

@@ -584,6 +584,278 @@ export interface PackChange {
 }
 
 /**
+ * MetricsGetParams names a workspace by an open session, and a window. Without bounds the
+ * window is everything that is stored.
+ */
+export interface MetricsGetParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Only figures of the session, not of the whole workspace. */
+  onlySession?: boolean;
+  /**
+   * The window's first moment, RFC 3339. Packs belong to a window by when they were built.
+   * Everything else belongs where the first pack belongs that was built with it, and what came
+   * behind the newest pack belongs with that one.
+   */
+  since?: string;
+  /** The first moment behind the window, RFC 3339; not before since. */
+  until?: string;
+  /** The window's first sequence number, instead of since. */
+  sinceSequence?: integer;
+  /** The window's last sequence number, instead of until; not before sinceSequence. */
+  untilSequence?: integer;
+}
+
+/** Latency is a distribution over the requests of this process. */
+export interface Latency {
+  /** The method. */
+  method: string;
+  /** How many. */
+  count: integer;
+  /** Median in milliseconds. */
+  p50Ms: decimal;
+  /** 95th percentile in milliseconds. */
+  p95Ms: decimal;
+  /** 99th percentile in milliseconds. */
+  p99Ms: decimal;
+}
+
+/**
+ * MetricsGetResult is counts and sizes of the workspace as it is, figures of a window, and
+ * latencies of this process. Figures come from what is on disk, so they are the same after a
+ * restart; one that has nothing to be made of is absent, never 0. Packs are those of the audit
+ * log, which keeps the newest 10,000.
+ */
+export interface MetricsGetResult {
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** Conversations in the workspace. */
+  conversations: integer;
+  /** Turns in the workspace. */
+  turns: integer;
+  /** Tokens of all turns in full. */
+  fullTokens: integer;
+  /** Distinct tool outputs. */
+  blobs: integer;
+  /** Bytes of distinct tool outputs. */
+  blobBytes: integer;
+  /** The part of the store that the figures are of. */
+  window: MetricsWindow;
+  /** Packs built in the window. */
+  packs: integer;
+  /** Tokens of those packs. */
+  packTokens: integer;
+  /** Packs over their budget; always 0. */
+  budgetViolations: integer;
+  /**
+   * Things that packs left out or showed in less detail because there was no room; a range of
+   * turns that fared alike is one.
+   */
+  forcedDrops: integer;
+  /**
+   * Packs whose audit entry does not say how they were built, because an older program wrote
+   * it. They are left out of tokens, reduction, cachedShare, billed and latency, and of their
+   * drops the first 50 count.
+   */
+  unmeasured: integer;
+  /** What packs took. */
+  tokens?: MetricsTokens;
+  /**
+   * 1 less the tokens of the packs over those of the same prompts with the session's full
+   * history; below 0 where packs were larger.
+   */
+  reduction?: decimal;
+  /**
+   * Share of all bytes of the packs that stood at the beginning of the session's pack before,
+   * 0 to 1. The first pack of a session in a process has none before.
+   */
+  cachedShare?: decimal;
+  /** What the packs cost as input. */
+  billed?: MetricsBilled;
+  /** How long packs took to be built, from their audit entries. */
+  latency?: Percentiles;
+  /** How the model's context requests fared. */
+  retrieval?: MetricsRetrieval;
+  /** How often the model asked for what it had. */
+  reAsks?: ReAsks;
+  /** What headers and summaries keep of the full texts. */
+  fidelity?: Fidelity;
+  /** How far layer 0 moved. */
+  drift?: Drift;
+  /** Sequence number up to which the search index has come. */
+  indexed: integer;
+  /** Latencies by method, since the process started. */
+  latencies: Latency[];
+}
+
+/** MetricsWindow is a part of the store. */
+export interface MetricsWindow {
+  /** First sequence number. */
+  fromSequence: integer;
+  /** Last sequence number; one less than fromSequence when there is none. */
+  toSequence: integer;
+  /** When the oldest pack in it was built, RFC 3339. */
+  from?: string;
+  /** When the newest pack in it was built, RFC 3339. */
+  to?: string;
+  /** Conversations that opened in it. */
+  conversations: integer;
+  /** Turns recorded in it. */
+  turns: integer;
+}
+
+/** MetricsTokens is what packs took, counted as in packs. */
+export interface MetricsTokens {
+  /** Mean of a pack. */
+  perPack: decimal;
+  /** Tokens of all packs by turn recorded in the window; absent when none was. */
+  perTurn?: decimal;
+  /**
+   * Mean of the same prompts with the session's full history, system parts and input counted
+   * on both sides.
+   */
+  fullHistoryPerPack: decimal;
+}
+
+/**
+ * MetricsBilled is what the packs cost as input with a provider's prompt cache: what a pack
+ * has in common with the beginning of the session's pack before is read from it, all else is
+ * written to it. The cache never expires here. The unit is one plain input token: a write
+ * counts 1.25 and a read 0.1, or what they cost by the price list where the pack's model is
+ * known.
+ */
+export interface MetricsBilled {
+  /** Bill of the packs. */
+  equivalents: decimal;
+  /** Bill of the same prompts with the session's full history. */
+  fullHistoryEquivalents: decimal;
+  /** The first over the second; absent when the second is 0. */
+  share?: decimal;
+  /** Packs of models with known prices. */
+  pricedPacks: integer;
+  /** Bill of those packs in US dollars; absent when there are none. */
+  dollars?: decimal;
+  /** Bill of the same prompts with the full history. */
+  fullHistoryDollars?: decimal;
+}
+
+/** Percentiles are a distribution, by the nearest rank. */
+export interface Percentiles {
+  /** How many. */
+  count: integer;
+  /** Median in milliseconds. */
+  p50Ms: decimal;
+  /** 95th percentile in milliseconds. */
+  p95Ms: decimal;
+  /** 99th percentile in milliseconds. */
+  p99Ms: decimal;
+}
+
+/**
+ * MetricsRetrieval is how context requests fared. What is asked for is counted by id that was
+ * named or that was found for a query, by query that found nothing, and by topic. Requests
+ * that an older program answered are left out.
+ */
+export interface MetricsRetrieval {
+  /** Requests that asked for something. */
+  requests: integer;
+  /** What was asked for. */
+  asked: integer;
+  /** Of that, what was served; a topic is, if a conversation speaks of it. */
+  served: integer;
+  /** What was put off because of a quota, the tokens or a limit. */
+  deferred: integer;
+  /** What there is not. */
+  notFound: integer;
+  /** Served over asked, 0 to 1. */
+  hitRate: decimal;
+}
+
+/**
+ * ReAsks are ids of conversations, turns and outputs that the model asked for although it had
+ * been given them in the detail asked for, or more, and in no fewer tokens: by the session's
+ * pack before, or by a context request since the session's newest conversation opened. The
+ * pack before is known to the process that built it only.
+ */
+export interface ReAsks {
+  /** How many. */
+  count: integer;
+  /** Count over all that was asked for, 0 to 1. */
+  rate: decimal;
+}
+
+/**
+ * Fidelity is what headers and summaries keep of the full texts of completed conversations
+ * that opened in the window, each as of the window's end. What is of note is limited to what a
+ * summary has room for.
+ */
+export interface Fidelity {
+  /** Conversations that were looked at: the newest 500 at most. */
+  conversations: integer;
+  /** Whether there are more. */
+  limited: boolean;
+  /**
+   * Files and functions in what was said, in arguments of calls and in tool outputs. Of note
+   * are, in each conversation, the eight that the most messages of the user and the model
+   * name, at least two. One is kept if it stands in the header or the summary as a word; of a
+   * path the last part will do.
+   */
+  identifiers?: FidelityShare;
+  /**
+   * Sentences with a cue for a decision. Of note are the three with the strongest cues. One is
+   * kept if half of its first twelve words are there, words such as "the" left out.
+   */
+  decisions?: FidelityShare;
+  /**
+   * Error messages in outputs, without numbers, paths and times. Of note are those of the last
+   * two calls that failed. One is kept like a decision.
+   */
+  errors?: FidelityShare;
+  /**
+   * Commands that a shell ran. Of note are the last three tests, checks and failures. One is
+   * kept if its first word and more than half of its words are there.
+   */
+  commands?: FidelityShare;
+  /** All four together, each thing counting the same. */
+  overall?: FidelityShare;
+}
+
+/** FidelityShare is how many things of a kind are kept. */
+export interface FidelityShare {
+  /** Things of note. */
+  noted: integer;
+  /** Of those, kept. */
+  kept: integer;
+  /** Kept over noted, 0 to 1; absent when nothing is of note. */
+  share?: decimal;
+  /** All things. */
+  all: integer;
+  /** Of those, kept. */
+  allKept: integer;
+  /** AllKept over all, 0 to 1. */
+  allShare: decimal;
+}
+
+/**
+ * Drift is how far layer 0 moved from a session's version to its next. The distance is 1 less
+ * the terms that both have over the terms that either has: 0 where they say the same, 1 where
+ * they share nothing.
+ */
+export interface Drift {
+  /**
+   * Versions written in the window that have one before them in their session: the newest 500
+   * at most.
+   */
+  versions: integer;
+  /** Whether there are more. */
+  limited: boolean;
+  /** Mean distance. */
+  mean: decimal;
+  /** Largest distance. */
+  max: decimal;
+}
+
+/**
  * Offer is what a server offers under experimental.hexapla of its capabilities, in the result
  * of initialize.
  */
@@ -1555,52 +1827,6 @@ export interface InstructionsGetResult {
   tokens: integer;
   /** Tool definitions in the provider's form; empty for "text". */
   tools: LSPAny[];
-}
-
-/** MetricsGetParams names a workspace by an open session. */
-export interface MetricsGetParams {
-  /** An open session of the workspace. */
-  session: string;
-}
-
-/** Latency is a distribution over the requests of this process. */
-export interface Latency {
-  /** The method. */
-  method: string;
-  /** How many. */
-  count: integer;
-  /** Median in milliseconds. */
-  p50Ms: decimal;
-  /** 95th percentile in milliseconds. */
-  p95Ms: decimal;
-  /** 99th percentile in milliseconds. */
-  p99Ms: decimal;
-}
-
-/** MetricsGetResult is counts and sizes. */
-export interface MetricsGetResult {
-  /** The workspace's newest sequence number. */
-  sequence: integer;
-  /** Conversations in the workspace. */
-  conversations: integer;
-  /** Turns in the workspace. */
-  turns: integer;
-  /** Tokens of all turns in full. */
-  fullTokens: integer;
-  /** Distinct tool outputs. */
-  blobs: integer;
-  /** Bytes of distinct tool outputs. */
-  blobBytes: integer;
-  /** Packs built since the process started. */
-  packs: integer;
-  /** Tokens of those packs. */
-  packTokens: integer;
-  /** Packs over their budget; always 0. */
-  budgetViolations: integer;
-  /** Sequence number up to which the search index has come. */
-  indexed: integer;
-  /** Latencies by method, since the process started. */
-  latencies: Latency[];
 }
 
 /** PackedParams tells of a pack that was built. */

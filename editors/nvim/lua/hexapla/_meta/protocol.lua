@@ -354,6 +354,136 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field fromTokens integer # Tokens in the one.
 ---@field toTokens integer # Tokens in the other.
 
+---MetricsGetParams names a workspace by an open session, and a window. Without bounds the window
+---is everything that is stored.
+---@class hexapla.MetricsGetParams
+---@field session string # An open session of the workspace.
+---@field onlySession? boolean # Only figures of the session, not of the whole workspace.
+---@field since? string # The window's first moment, RFC 3339. Packs belong to a window by when they were built. Everything else belongs where the first pack belongs that was built with it, and what came behind the newest pack belongs with that one.
+---@field until? string # The first moment behind the window, RFC 3339; not before since.
+---@field sinceSequence? integer # The window's first sequence number, instead of since.
+---@field untilSequence? integer # The window's last sequence number, instead of until; not before sinceSequence.
+
+---Latency is a distribution over the requests of this process.
+---@class hexapla.Latency
+---@field method string # The method.
+---@field count integer # How many.
+---@field p50Ms number # Median in milliseconds.
+---@field p95Ms number # 95th percentile in milliseconds.
+---@field p99Ms number # 99th percentile in milliseconds.
+
+---MetricsGetResult is counts and sizes of the workspace as it is, figures of a window, and
+---latencies of this process. Figures come from what is on disk, so they are the same after a
+---restart; one that has nothing to be made of is absent, never 0. Packs are those of the audit
+---log, which keeps the newest 10,000.
+---@class hexapla.MetricsGetResult
+---@field sequence integer # The workspace's newest sequence number.
+---@field conversations integer # Conversations in the workspace.
+---@field turns integer # Turns in the workspace.
+---@field fullTokens integer # Tokens of all turns in full.
+---@field blobs integer # Distinct tool outputs.
+---@field blobBytes integer # Bytes of distinct tool outputs.
+---@field window hexapla.MetricsWindow # The part of the store that the figures are of.
+---@field packs integer # Packs built in the window.
+---@field packTokens integer # Tokens of those packs.
+---@field budgetViolations integer # Packs over their budget; always 0.
+---@field forcedDrops integer # Things that packs left out or showed in less detail because there was no room; a range of turns that fared alike is one.
+---@field unmeasured integer # Packs whose audit entry does not say how they were built, because an older program wrote it. They are left out of tokens, reduction, cachedShare, billed and latency, and of their drops the first 50 count.
+---@field tokens? hexapla.MetricsTokens # What packs took.
+---@field reduction? number # 1 less the tokens of the packs over those of the same prompts with the session's full history; below 0 where packs were larger.
+---@field cachedShare? number # Share of all bytes of the packs that stood at the beginning of the session's pack before, 0 to 1. The first pack of a session in a process has none before.
+---@field billed? hexapla.MetricsBilled # What the packs cost as input.
+---@field latency? hexapla.Percentiles # How long packs took to be built, from their audit entries.
+---@field retrieval? hexapla.MetricsRetrieval # How the model's context requests fared.
+---@field reAsks? hexapla.ReAsks # How often the model asked for what it had.
+---@field fidelity? hexapla.Fidelity # What headers and summaries keep of the full texts.
+---@field drift? hexapla.Drift # How far layer 0 moved.
+---@field indexed integer # Sequence number up to which the search index has come.
+---@field latencies hexapla.Latency[] # Latencies by method, since the process started.
+
+---MetricsWindow is a part of the store.
+---@class hexapla.MetricsWindow
+---@field fromSequence integer # First sequence number.
+---@field toSequence integer # Last sequence number; one less than fromSequence when there is none.
+---@field from? string # When the oldest pack in it was built, RFC 3339.
+---@field to? string # When the newest pack in it was built, RFC 3339.
+---@field conversations integer # Conversations that opened in it.
+---@field turns integer # Turns recorded in it.
+
+---MetricsTokens is what packs took, counted as in packs.
+---@class hexapla.MetricsTokens
+---@field perPack number # Mean of a pack.
+---@field perTurn? number # Tokens of all packs by turn recorded in the window; absent when none was.
+---@field fullHistoryPerPack number # Mean of the same prompts with the session's full history, system parts and input counted on both sides.
+
+---MetricsBilled is what the packs cost as input with a provider's prompt cache: what a pack has
+---in common with the beginning of the session's pack before is read from it, all else is written
+---to it. The cache never expires here. The unit is one plain input token: a write counts 1.25 and
+---a read 0.1, or what they cost by the price list where the pack's model is known.
+---@class hexapla.MetricsBilled
+---@field equivalents number # Bill of the packs.
+---@field fullHistoryEquivalents number # Bill of the same prompts with the session's full history.
+---@field share? number # The first over the second; absent when the second is 0.
+---@field pricedPacks integer # Packs of models with known prices.
+---@field dollars? number # Bill of those packs in US dollars; absent when there are none.
+---@field fullHistoryDollars? number # Bill of the same prompts with the full history.
+
+---Percentiles are a distribution, by the nearest rank.
+---@class hexapla.Percentiles
+---@field count integer # How many.
+---@field p50Ms number # Median in milliseconds.
+---@field p95Ms number # 95th percentile in milliseconds.
+---@field p99Ms number # 99th percentile in milliseconds.
+
+---MetricsRetrieval is how context requests fared. What is asked for is counted by id that was
+---named or that was found for a query, by query that found nothing, and by topic. Requests that
+---an older program answered are left out.
+---@class hexapla.MetricsRetrieval
+---@field requests integer # Requests that asked for something.
+---@field asked integer # What was asked for.
+---@field served integer # Of that, what was served; a topic is, if a conversation speaks of it.
+---@field deferred integer # What was put off because of a quota, the tokens or a limit.
+---@field notFound integer # What there is not.
+---@field hitRate number # Served over asked, 0 to 1.
+
+---ReAsks are ids of conversations, turns and outputs that the model asked for although it had
+---been given them in the detail asked for, or more, and in no fewer tokens: by the session's pack
+---before, or by a context request since the session's newest conversation opened. The pack before
+---is known to the process that built it only.
+---@class hexapla.ReAsks
+---@field count integer # How many.
+---@field rate number # Count over all that was asked for, 0 to 1.
+
+---Fidelity is what headers and summaries keep of the full texts of completed conversations that
+---opened in the window, each as of the window's end. What is of note is limited to what a summary
+---has room for.
+---@class hexapla.Fidelity
+---@field conversations integer # Conversations that were looked at: the newest 500 at most.
+---@field limited boolean # Whether there are more.
+---@field identifiers? hexapla.FidelityShare # Files and functions in what was said, in arguments of calls and in tool outputs. Of note are, in each conversation, the eight that the most messages of the user and the model name, at least two. One is kept if it stands in the header or the summary as a word; of a path the last part will do.
+---@field decisions? hexapla.FidelityShare # Sentences with a cue for a decision. Of note are the three with the strongest cues. One is kept if half of its first twelve words are there, words such as "the" left out.
+---@field errors? hexapla.FidelityShare # Error messages in outputs, without numbers, paths and times. Of note are those of the last two calls that failed. One is kept like a decision.
+---@field commands? hexapla.FidelityShare # Commands that a shell ran. Of note are the last three tests, checks and failures. One is kept if its first word and more than half of its words are there.
+---@field overall? hexapla.FidelityShare # All four together, each thing counting the same.
+
+---FidelityShare is how many things of a kind are kept.
+---@class hexapla.FidelityShare
+---@field noted integer # Things of note.
+---@field kept integer # Of those, kept.
+---@field share? number # Kept over noted, 0 to 1; absent when nothing is of note.
+---@field all integer # All things.
+---@field allKept integer # Of those, kept.
+---@field allShare number # AllKept over all, 0 to 1.
+
+---Drift is how far layer 0 moved from a session's version to its next. The distance is 1 less the
+---terms that both have over the terms that either has: 0 where they say the same, 1 where they
+---share nothing.
+---@class hexapla.Drift
+---@field versions integer # Versions written in the window that have one before them in their session: the newest 500 at most.
+---@field limited boolean # Whether there are more.
+---@field mean number # Mean distance.
+---@field max number # Largest distance.
+
 ---Offer is what a server offers under experimental.hexapla of its capabilities, in the result of
 ---initialize.
 ---@class hexapla.Offer
@@ -855,32 +985,6 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field text string # Text for the system prompt.
 ---@field tokens integer # Tokens of text.
 ---@field tools any[] # Tool definitions in the provider's form; empty for "text".
-
----MetricsGetParams names a workspace by an open session.
----@class hexapla.MetricsGetParams
----@field session string # An open session of the workspace.
-
----Latency is a distribution over the requests of this process.
----@class hexapla.Latency
----@field method string # The method.
----@field count integer # How many.
----@field p50Ms number # Median in milliseconds.
----@field p95Ms number # 95th percentile in milliseconds.
----@field p99Ms number # 99th percentile in milliseconds.
-
----MetricsGetResult is counts and sizes.
----@class hexapla.MetricsGetResult
----@field sequence integer # The workspace's newest sequence number.
----@field conversations integer # Conversations in the workspace.
----@field turns integer # Turns in the workspace.
----@field fullTokens integer # Tokens of all turns in full.
----@field blobs integer # Distinct tool outputs.
----@field blobBytes integer # Bytes of distinct tool outputs.
----@field packs integer # Packs built since the process started.
----@field packTokens integer # Tokens of those packs.
----@field budgetViolations integer # Packs over their budget; always 0.
----@field indexed integer # Sequence number up to which the search index has come.
----@field latencies hexapla.Latency[] # Latencies by method, since the process started.
 
 ---PackedParams tells of a pack that was built.
 ---@class hexapla.PackedParams

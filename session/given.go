@@ -1,0 +1,114 @@
+package session
+
+import (
+	"strings"
+
+	"hexapla/layers"
+	"hexapla/storage"
+)
+
+// given is a thing that the model was given: in which detail, and in how many
+// tokens.
+type given struct {
+	detail layers.Detail
+	tokens int
+}
+
+// covers tells that what was given is no less than an answer in a detail and of
+// some tokens. What was cut says less than the whole in the same detail.
+func (g given) covers(detail layers.Detail, tokens int) bool {
+	return rankOf(g.detail) >= rankOf(detail) && g.tokens >= tokens
+}
+
+// rankOf orders details from least to most.
+func rankOf(d layers.Detail) int {
+	switch d {
+	case layers.DetailHeader:
+		return 1
+	case layers.DetailSummary:
+		return 2
+	case layers.DetailFull, layers.DetailMixed:
+		return 3
+	}
+	return 0
+}
+
+// givenBy returns what a pack shows, by the ids that a context request may name:
+// turns and outputs in full, conversations of which every piece is in full, and
+// headers and summaries.
+func givenBy(pack *layers.Pack) map[string]given {
+	out := map[string]given{}
+	full := map[string]given{} // conversations, by their pieces in full
+	less := map[string]bool{}  // conversations of which something is missing
+	put := func(id string, g given) {
+		if rankOf(g.detail) >= rankOf(out[id].detail) {
+			out[id] = g
+		}
+	}
+	for i := range pack.Sections {
+		for _, item := range pack.Sections[i].Items {
+			conversation, _, piece := strings.Cut(item.ID, "#")
+			switch {
+			case piece && item.Form.Detail == layers.FormFull:
+				put(item.ID, given{layers.DetailFull, item.Form.Tokens})
+				full[conversation] = given{layers.DetailFull, full[conversation].tokens + item.Form.Tokens}
+			case piece:
+				less[conversation] = true
+			case item.Form.Detail == string(layers.DetailHeader), item.Form.Detail == string(layers.DetailSummary):
+				put(item.ID, given{layers.Detail(item.Form.Detail), item.Form.Tokens})
+			}
+		}
+	}
+	for _, drop := range pack.Dropped {
+		conversation, _, _ := strings.Cut(drop.ID, "#")
+		less[conversation] = true
+	}
+	for i := range pack.Sections {
+		for _, item := range pack.Sections[i].Items {
+			conversation, _, piece := strings.Cut(item.ID, "#")
+			if g, ok := full[conversation]; ok && piece && !less[conversation] {
+				put(conversation, g)
+			}
+		}
+	}
+	return out
+}
+
+// maxReAsked bounds the answers that are looked at to find out whether something
+// was given before.
+const maxReAsked = 64
+
+// givenBefore returns what the pack before shows and what context requests were
+// answered with since the session's newest conversation opened.
+func (s *Session) givenBefore(v storage.View) (shown, served map[string]given, err error) {
+	s.mu.Lock()
+	shown = s.given
+	s.mu.Unlock()
+	opened := v.ListLen(listOfSession(s.ID))
+	newest, err := v.List(listOfSession(s.ID), max(0, opened-1), opened)
+	if err != nil || len(newest) == 0 {
+		return shown, nil, err
+	}
+	list := listOfServed(s.ID)
+	n := v.ListLen(list)
+	entries, err := v.List(list, max(0, n-maxReAsked), n)
+	if err != nil {
+		return nil, nil, err
+	}
+	served = map[string]given{}
+	for _, entry := range entries {
+		if entry.Seq < newest[0].Seq {
+			continue
+		}
+		body, _, _, err := latest[servedRecord](v, kindServed, entry.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, item := range body.Items {
+			if g := (given{item.Detail, item.Tokens}); rankOf(g.detail) >= rankOf(served[item.ID].detail) {
+				served[item.ID] = g
+			}
+		}
+	}
+	return shown, served, nil
+}
