@@ -48,6 +48,8 @@ type PackReply struct {
 	PrefixBytes  int
 	PrefixTokens int
 	CachedShare  float64
+	Previous     string    // checksum of the session's pack before; "" if there is none
+	Loss         *PackLoss // what that pack showed and this one does not; nil if there is nothing
 }
 
 // maxBudget bounds the tokens of a budget.
@@ -97,7 +99,7 @@ func (s *Session) BuildPack(ctx context.Context, req PackRequest) (PackReply, er
 	if err != nil {
 		return reply, err
 	}
-	s.compare(&reply)
+	s.compare(ctx, &reply)
 	s.Workspace.audit(s.ID, req, &reply)
 	s.Workspace.metrics.add(reply.Pack)
 	return reply, nil
@@ -231,44 +233,6 @@ func (p *packer) system(parts []SystemPart) []layers.Item {
 		items = append(items, layers.Item{ID: part.Name, Form: p.form(layers.FormFull, block(systemHeading(part.Name), asText(part.Text)))})
 	}
 	return items
-}
-
-// lastPack is what is kept of a session's pack to compare the next one with.
-type lastPack struct{ text string }
-
-// compare tells how much of the pack is the same bytes as the session's pack
-// before, and remembers it.
-func (s *Session) compare(reply *PackReply) {
-	pack := reply.Pack
-	s.mu.Lock()
-	before := s.lastText[pack.Layout]
-	s.lastText[pack.Layout] = &lastPack{text: pack.Text}
-	s.mu.Unlock()
-	if before == nil || len(pack.Text) == 0 {
-		return
-	}
-	n := commonPrefix(before.text, pack.Text)
-	reply.PrefixBytes = n
-	reply.CachedShare = float64(n) / float64(len(pack.Text))
-	at := 0
-	for i := range pack.Sections {
-		for _, item := range pack.Sections[i].Items {
-			if at += len(item.Form.Text); at > n {
-				return
-			}
-			reply.PrefixTokens += item.Form.Tokens
-		}
-	}
-}
-
-func commonPrefix(a, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
 }
 
 // packMetrics counts the packs of this process.

@@ -55,9 +55,9 @@ type Session struct {
 	ID        string
 	Workspace *Workspace
 
-	mu       sync.Mutex
-	model    string
-	lastText map[layers.Layout]*lastPack // the pack before, to compare with
+	mu    sync.Mutex
+	model string
+	last  map[layers.Layout]*lastPack // the pack before, to compare with
 }
 
 // Model returns the model that the session was opened with.
@@ -122,7 +122,7 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	}
 	session, ok := s.sessions[reply.Session]
 	if !ok {
-		session = &Session{ID: reply.Session, Workspace: ws, lastText: map[layers.Layout]*lastPack{}}
+		session = &Session{ID: reply.Session, Workspace: ws, last: map[layers.Layout]*lastPack{}}
 		s.sessions[reply.Session] = session
 	}
 	session.mu.Lock()

@@ -489,6 +489,8 @@ type AuditEntry struct {
 	Session string `json:"session"`
 	// Checksum of the pack.
 	Checksum string `json:"checksum"`
+	// Checksum of the session's pack before, of the same layout, if there was one.
+	Previous string `json:"previous,omitempty"`
 	// The sequence number it was built at.
 	Sequence int64 `json:"sequence"`
 	// When, RFC 3339.
@@ -599,6 +601,9 @@ type PackedParams struct {
 	CachedShare float64 `json:"cachedShare"`
 	// Things left out or reduced.
 	Dropped int `json:"dropped"`
+	// Things that the session's pack before showed in more detail; see
+	// hexapla/pack/receipt.
+	Lost int `json:"lost"`
 }
 
 // RecordedParams tells of a committed write.
