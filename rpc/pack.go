@@ -163,7 +163,7 @@ func (b *backend) auditQuery(_ context.Context, p *wire.AuditQueryParams) (*wire
 	result := &wire.AuditQueryResult{Entries: []wire.AuditEntry{}}
 	for _, entry := range entries {
 		out := wire.AuditEntry{
-			Entry: entry.Entry, Session: entry.Session, Checksum: entry.Checksum, Previous: entry.Previous, Sequence: entry.Sequence,
+			Entry: entry.Entry, Session: entry.Session, Checksum: entry.Checksum, Previous: entry.Previous, Lost: entry.Lost, Sequence: entry.Sequence,
 			Time: timeToWire(entry.Time), Sections: []wire.SectionTokens{}, Tokens: entry.Tokens,
 			Dropped: dropsToWire(entry.Dropped), Settings: entry.Settings,
 		}

@@ -15,6 +15,7 @@ type auditRecord struct {
 	Session  string        `json:"session"`
 	Checksum string        `json:"checksum"`
 	Previous string        `json:"previous,omitempty"` // checksum of the session's pack before, of the same layout
+	Lost     int           `json:"lost,omitempty"`     // things that it showed in more detail
 	Sequence int64         `json:"sequence"`
 	Time     int64         `json:"time"`
 	Request  PackRequest   `json:"request"`
@@ -40,6 +41,9 @@ func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply) {
 	record := auditRecord{
 		Session: session, Checksum: reply.Checksum, Previous: reply.Previous, Sequence: pack.Sequence, Time: ws.opts.Now(),
 		Request: req, Tokens: pack.Used(), Dropped: pack.Dropped[:min(len(pack.Dropped), maxAuditDrops)], Settings: pack.Settings,
+	}
+	if reply.Loss != nil {
+		record.Lost = reply.Loss.Items
 	}
 	for i := range pack.Sections {
 		record.Sections = append(record.Sections, auditTokens{pack.Sections[i].Name, pack.Sections[i].Tokens})

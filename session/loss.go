@@ -135,13 +135,22 @@ func lossesOf(before, after *layers.Pack) []PackChange {
 		case c.From.Detail == layers.FormHeading, texts[c.From.Text]:
 			continue
 		case c.To.Detail == "":
-		case isPieceID(c.ID) && c.To.Tokens >= c.From.Tokens, !isPieceID(c.ID) && !renewed:
+		case !isPieceID(c.ID) && !renewed:
 			continue
+		case !isPieceID(c.ID) || c.To.Tokens < c.From.Tokens:
+		case c.item.section != layers.SectionInput || strings.Contains(c.To.Text, bodyOf(c.From.Text)):
+			continue // an input that was never recorded may have left its id to another turn
 		}
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b PackChange) int { return cmp.Compare(a.item.at, b.item.at) })
 	return out
+}
+
+// bodyOf is the text of a piece without its heading.
+func bodyOf(text string) string {
+	_, body, _ := strings.Cut(text, "\n")
+	return body
 }
 
 // goesOn tells that a pack shows all items of another, and shows them first: so
@@ -195,6 +204,9 @@ func lossReason(after *layers.Pack, c *PackChange) string {
 		}
 		if c.To.Detail != "" {
 			return layers.DropCap // once recorded, an output stands in its cap
+		}
+		if c.item.section == layers.SectionInput {
+			return LossRequest
 		}
 		return layers.DropWindow
 	}

@@ -192,9 +192,12 @@ func (s *Session) fates(r *Receipt) ([]FactFate, error) {
 			loss := &r.Losses[i]
 			var mine []digest.Fact
 			for _, fact := range digest.FactsOf(loss.From.Text, loss.item.said) {
-				if _, known := place[fact]; !known {
-					place[fact] = len(facts)
+				k, known := place[fact]
+				if !known {
+					k, place[fact] = len(facts), len(facts)
 					facts = append(facts, FactFate{Fact: fact, Handle: r.Against})
+				}
+				if facts[k].Handle == r.Against {
 					mine = append(mine, fact)
 				}
 			}
@@ -211,7 +214,7 @@ func (s *Session) fates(r *Receipt) ([]FactFate, error) {
 				}
 			}
 		}
-		return nil
+		return s.mentioned(v, r.Against, facts)
 	})
 	if err != nil {
 		return nil, err
@@ -241,6 +244,54 @@ func (s *Session) fates(r *Receipt) ([]FactFate, error) {
 		}
 	}
 	return out, nil
+}
+
+// mentioned gives names that only the pack before has, as a roster lists them,
+// the turn that mentions them last, if it holds them.
+func (s *Session) mentioned(v storage.View, against string, facts []FactFate) error {
+	var handles []string // in order of appearance
+	by := map[string][]int{}
+	for k := range facts {
+		kind := ""
+		switch fact := &facts[k]; {
+		case fact.Handle != against:
+			continue
+		case fact.Kind == digest.FactPath:
+			kind = "file"
+		case fact.Kind == digest.FactIdentifier:
+			kind = "function"
+		default:
+			continue
+		}
+		refs, err := references(v, kind, facts[k].Text, false, 1)
+		if err != nil {
+			return err
+		}
+		if len(refs) == 0 || len(refs[0].Mentions) == 0 || refs[0].Mentions[0].Turn == 0 {
+			continue
+		}
+		handle := turnID(refs[0].Mentions[0].Conversation, refs[0].Mentions[0].Turn)
+		if by[handle] == nil {
+			handles = append(handles, handle)
+		}
+		by[handle] = append(by[handle], k)
+	}
+	for _, handle := range handles {
+		original, err := s.original(v, handle)
+		if err != nil {
+			return err
+		}
+		texts := make([]string, len(by[handle]))
+		for i, k := range by[handle] {
+			texts[i] = facts[k].Text
+		}
+		for i, at := range digest.Sightings(original, texts) {
+			if at >= 0 {
+				facts[by[handle][i]].Handle = handle
+			}
+		}
+	}
+	return nil
 }
 
 func textsOf(facts []digest.Fact) []string {

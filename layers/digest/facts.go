@@ -156,7 +156,7 @@ func (f *facts) script(script string) {
 func (f *facts) numbers(line string) {
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r <= ' ' || strings.ContainsRune("()[]{}<>\"'`=;|", r) }) {
 		word = strings.Trim(word, ".,:!?$~±+-*/%#")
-		if number(word) {
+		if number(word) && (!isIdentifier(word) || strings.ContainsAny(word, ".,:-") || duration(word)) {
 			f.add(FactNumber, word)
 		}
 	}

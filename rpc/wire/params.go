@@ -491,6 +491,8 @@ type AuditEntry struct {
 	Checksum string `json:"checksum"`
 	// Checksum of the session's pack before, of the same layout, if there was one.
 	Previous string `json:"previous,omitempty"`
+	// Things that the pack before showed in more detail.
+	Lost int `json:"lost"`
 	// The sequence number it was built at.
 	Sequence int64 `json:"sequence"`
 	// When, RFC 3339.
