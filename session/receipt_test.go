@@ -222,3 +222,84 @@ func resolve(t *rapid.T, s *session.Session, got *session.Receipt) map[string]st
 	out[got.Against] = again.Pack.Text
 	return out
 }
+
+// TestUndoOfAnArchive: what was archived is served again at once, behind the
+// bytes of the pack before; the next fold shows the conversation as if it had
+// never been archived.
+func TestUndoOfAnArchive(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, t.TempDir())
+	talk(t, s, "How does the scheduler pick a job?", "The scheduler takes the job with the earliest deadline.")
+	out := talk(t, s, "Is the parser recursive?", "The parser is recursive descent, in parse.go.")
+	if _, err := s.RequestContext(t.Context(), session.ContextRequest{Archive: []string{out}}); err != nil {
+		t.Fatal(err)
+	}
+	first := pack(t, s, 2000)
+	if _, err := s.Record(t.Context(), session.RecordRequest{Turns: []layers.Turn{
+		{Role: layers.RoleUser, Text: "And now?"}, {Role: layers.RoleAssistant, Text: strings.Repeat("Now we test what has been written. ", 400)},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	folded := pack(t, s, 2000)
+	if strings.Contains(folded.Pack.Text, "### c2#") {
+		t.Fatal("the archived conversation is not gone; the test sees nothing")
+	}
+	undo, err := s.Undo(t.Context(), session.UndoRequest{Checksum: folded.Checksum})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if undo.Pack.Checksum != first.Checksum || !slices.Equal(undo.Unarchived, []string{out}) || len(undo.NotRestored) > 2 {
+		t.Errorf("gives %s for %s, unarchived %v, not restored %+v", undo.Pack.Checksum, first.Checksum, undo.Unarchived, undo.NotRestored)
+	}
+	next := pack(t, s, 2000)
+	if !strings.Contains(next.Pack.Text, "### retrieved c2#2 full\n### c2#2 assistant\nThe parser is recursive descent") {
+		t.Errorf("the next pack does not show what was lost:\n%s", next.Pack.Text)
+	}
+	if next.PrefixBytes != len(folded.Pack.Text) || next.Loss != nil {
+		t.Errorf("the undo moved the prefix: %d bytes of %d, lost %+v", next.PrefixBytes, len(folded.Pack.Text), next.Loss)
+	}
+	talk(t, s, "And then?", strings.Repeat("Then we write what has been tested. ", 400))
+	if text := pack(t, s, 2000).Pack.Text; !strings.Contains(text, "\n### c2#") {
+		t.Errorf("after a fold the conversation must be shown again:\n%s", text)
+	}
+	if again, err := s.Replay(t.Context(), folded.Checksum); err != nil || again.Checksum != folded.Checksum {
+		t.Errorf("the pack that lost it cannot be built again: %v", err)
+	}
+	if _, err := s.RequestContext(t.Context(), session.ContextRequest{Archive: []string{out}}); err != nil {
+		t.Fatal(err)
+	}
+	talk(t, s, "At last?", strings.Repeat("At last it is done. ", 800))
+	if text := pack(t, s, 2000).Pack.Text; strings.Contains(text, "\n### c2#") {
+		t.Error("archived again, it is still shown")
+	}
+}
+
+// TestLossOfARepeatedPack: a pack that is asked for twice has the same pack
+// before it both times, and its receipt says the same.
+func TestLossOfARepeatedPack(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, t.TempDir())
+	work(t, s, 12)
+	first, small, again := pack(t, s, 3000), pack(t, s, 1200), pack(t, s, 1200)
+	if first.Loss != nil || small.Loss == nil || again.Loss == nil || *again.Loss != *small.Loss || again.Previous != first.Checksum {
+		t.Fatalf("lost %+v, then %+v, then %+v", first.Loss, small.Loss, again.Loss)
+	}
+	receipt, err := s.Receipt(t.Context(), session.ReceiptRequest{Checksum: small.Checksum})
+	if err != nil || receipt.Against != first.Checksum || len(receipt.Losses) != small.Loss.Items {
+		t.Errorf("against %s: %d losses, %v", receipt.Against, len(receipt.Losses), err)
+	}
+	pack(t, s, 3000)
+	entries, _, err := s.Audit(session.AuditFilter{Limit: 4})
+	if err != nil || entries[3].Previous != "" || entries[2].Lost != small.Loss.Items || entries[0].Previous != small.Checksum {
+		t.Errorf("the audit log: %+v, %v", entries, err)
+	}
+	for name, req := range map[string]session.ReceiptRequest{
+		"limit": {Checksum: small.Checksum, Limit: 2001}, "cursor": {Checksum: small.Checksum, Cursor: "x"}, "checksum": {Checksum: entries[3].Checksum + "0"},
+	} {
+		_, err := s.Receipt(t.Context(), req)
+		var invalid *session.InvalidError
+		if errors.As(err, &invalid) != (name != "checksum") || invalid != nil && invalid.Path != name || invalid == nil && !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

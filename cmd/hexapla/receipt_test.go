@@ -22,7 +22,7 @@ func TestReceiptAndUndo(t *testing.T) {
 	dir := t.TempDir()
 	c := startChild(t, dir)
 	recordStory(c, 3)
-	before, packBefore := buildPack(c, 2600, 0, "")
+	before, _ := buildPack(c, 2600, 0, "")
 	archived := call[wire.ContextRequestResult](c, wire.MethodContextRequest, wire.ContextRequestParams{Session: "s", Requests: wire.ContextRequests{ArchiveConversations: []string{"c2"}}})
 	if !slices.Equal(archived.Archived, []string{"c2"}) {
 		t.Fatalf("archived %v", archived.Archived)
@@ -109,7 +109,6 @@ func TestReceiptAndUndo(t *testing.T) {
 				t.Errorf("still archived: %+v", d)
 			}
 		}
-		_ = packBefore
 	}
 	for checksum, kind := range map[string]wire.Kind{strings.Repeat("0", 64): wire.KindNotFound, before.Checksum: wire.KindInvalidParams} {
 		if err := c.Call(t.Context(), wire.MethodPackUndo, wire.PackUndoParams{Session: "s", Checksum: checksum}, nil); !rpc.IsKind(err, kind) {

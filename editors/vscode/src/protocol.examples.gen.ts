@@ -2796,6 +2796,7 @@ export const auditQueryNewestResult = {
         "session": "main",
         "checksum": "1f939e461950a35c7d2a872a9905c1d6bc98317569f4bac1a9803ba823f7930b",
         "previous": "0697823e9172192dbba2769b94255c7d59a8db4b2b0f10fd4399832589f3e06b",
+        "lost": 14,
         "sequence": 36,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
