@@ -132,8 +132,8 @@ func lossesOf(before, after *layers.Pack) []PackChange {
 	var out []PackChange
 	for _, c := range slices.Concat(removed, changed) {
 		switch {
-		case c.From.Detail == layers.FormHeading, texts[c.From.Text]:
-			continue
+		case c.From.Detail == layers.FormHeading, texts[c.From.Text], strings.Contains(c.To.Text, c.From.Text):
+			continue // a line of the pack itself, moved, or told with more behind it
 		case c.To.Detail == "":
 		case !isPieceID(c.ID) && !renewed:
 			continue

@@ -108,7 +108,7 @@ func TestReceiptLaws(t *testing.T) {
 			if rapid.IntRange(0, 2).Draw(t, "undo") > 0 {
 				continue
 			}
-			undo, err := s.Undo(t.Context(), session.UndoRequest{Checksum: reply.Checksum, MaxTokens: 500, Key: reply.Checksum})
+			undo, err := s.Undo(t.Context(), session.UndoRequest{Checksum: reply.Checksum, MaxTokens: 150, Key: reply.Checksum})
 			var invalid *session.InvalidError
 			if errors.As(err, &invalid) && len(got.Losses) == 0 {
 				continue
@@ -127,8 +127,8 @@ func TestReceiptLaws(t *testing.T) {
 			for _, r := range undo.Restored {
 				tokens += r.Tokens
 			}
-			if tokens > 500 {
-				t.Fatalf("%d tokens restored of 500", tokens)
+			if tokens > 150 {
+				t.Fatalf("%d tokens restored of 150", tokens)
 			}
 		}
 	})
