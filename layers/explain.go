@@ -304,7 +304,7 @@ func (l *lister) summary(c int, missing bool) {
 	switch {
 	case l.b.plan.summary[c]:
 		candidate.Shown, candidate.Reason = conversation.Summary, Included
-	case missing && conversation.ArchivedAt != 0 && conversation.ArchivedAt <= l.b.plan.foldSeq:
+	case missing && conversation.archived(l.b.plan.foldSeq):
 		candidate.Reason, candidate.By = DropArchive, conversation.ID
 	case missing:
 		candidate.Reason, candidate.By = DropBudget, conversation.ID

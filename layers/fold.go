@@ -89,7 +89,7 @@ func (f *folder) fold(c, i, room int) {
 	}
 	for k := c - 1; k >= 0; k-- {
 		conversation := f.stream[k]
-		archived := conversation.ArchivedAt != 0 && conversation.ArchivedAt <= f.stream[c].Pieces[i].Seq
+		archived := conversation.archived(f.stream[c].Pieces[i].Seq)
 		out := archived || anyGone
 		missing := false
 		for j := len(conversation.Pieces) - 1; j >= 0; j-- {

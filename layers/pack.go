@@ -57,6 +57,7 @@ type Item struct {
 
 	// What follows is for renderings and no part of the canonical form.
 
+	User   bool        // said by the user
 	Answer bool        // said by the assistant
 	Calls  []ToolCall  // that it makes, if it shows all of them whole
 	Result *CallResult // whose output it is, if it shows it in full

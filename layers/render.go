@@ -73,7 +73,7 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 
 // itemOf is a piece as an item in one of its forms.
 func itemOf(piece *Piece, form Form) Item {
-	item := Item{ID: piece.ID, Form: form, Answer: piece.Answer}
+	item := Item{ID: piece.ID, Form: form, User: piece.User, Answer: piece.Answer}
 	if form.Detail == FormFull || form.Detail == FormChanged {
 		item.Calls, item.Result = piece.Calls, piece.Result
 	}
@@ -99,7 +99,7 @@ func (b *builder) isBare(c int) bool {
 }
 
 func (b *builder) dropReason(conversation *StreamConversation, piece *Piece) string {
-	if conversation.ArchivedAt != 0 && conversation.ArchivedAt >= piece.Seq && conversation.ArchivedAt <= b.plan.foldSeq {
+	if conversation.ArchivedAt >= piece.Seq && conversation.archived(b.plan.foldSeq) {
 		return DropArchive
 	}
 	return DropBudget

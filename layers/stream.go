@@ -81,9 +81,17 @@ type StreamConversation struct {
 	Close      Form  // its header; only shown when Done
 	Summary    Form  // stands for pieces that a fold took out; only when Done
 	ArchivedAt int64 // sequence at which the model let it go; 0 if it did not
+	RestoredAt int64 // sequence at which that was taken back; 0 if it was not
 	// Repeats are other forms of pieces that show again what earlier ones show,
 	// in the order of the pieces. A piece may have several, best first.
 	Repeats []Repeat
+}
+
+// archived tells that the conversation was let go as of a sequence. Folds of
+// the time before it was taken back stay as they are, so that taking it back
+// moves no prefix.
+func (c *StreamConversation) archived(seq int64) bool {
+	return c.ArchivedAt != 0 && c.ArchivedAt <= seq && (c.RestoredAt == 0 || seq < c.RestoredAt)
 }
 
 // Repeat is another form of a piece, which says what is new since an earlier

@@ -66,6 +66,8 @@ func (b *backend) Handlers() map[string]Handler {
 		wire.MethodPackExplain:        Typed(b.packExplain),
 		wire.MethodPackWhatIf:         Typed(b.packWhatIf),
 		wire.MethodPackDiff:           Typed(b.packDiff),
+		wire.MethodPackReceipt:        Typed(b.packReceipt),
+		wire.MethodPackUndo:           Typed(b.packUndo),
 		wire.MethodAuditQuery:         Typed(b.auditQuery),
 		wire.MethodInstructionsGet:    Typed(b.instructionsGet),
 		wire.MethodMetricsGet:         Typed(b.metricsGet),

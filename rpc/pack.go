@@ -23,16 +23,21 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 	if err != nil {
 		return nil, domainError(err)
 	}
+	var loss *wire.PackLoss
+	lost := 0
+	if reply.Loss != nil {
+		loss, lost = (*wire.PackLoss)(reply.Loss), reply.Loss.Items
+	}
 	b.notify(wire.EventPacked, wire.PackedParams{
 		Session: p.Session, Checksum: reply.Checksum, Sequence: reply.Pack.Sequence, Tokens: reply.Pack.Used(),
-		Available: p.Budget.Total - p.Budget.Reserved, CachedShare: reply.CachedShare, Dropped: len(reply.Pack.Dropped),
+		Available: p.Budget.Total - p.Budget.Reserved, CachedShare: reply.CachedShare, Dropped: len(reply.Pack.Dropped), Lost: lost,
 	})
 	rendered, err := renderingOf(reply.Pack, p.Render)
 	if err != nil {
 		return nil, err
 	}
 	return &wire.PackBuildResult{
-		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical), Stability: stabilityToWire(reply), Rendering: rendered,
+		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical), Stability: stabilityToWire(reply), Loss: loss, Rendering: rendered,
 	}, nil
 }
 
@@ -164,7 +169,7 @@ func (b *backend) auditQuery(_ context.Context, p *wire.AuditQueryParams) (*wire
 	result := &wire.AuditQueryResult{Entries: []wire.AuditEntry{}}
 	for _, entry := range entries {
 		out := wire.AuditEntry{
-			Entry: entry.Entry, Session: entry.Session, Checksum: entry.Checksum, Sequence: entry.Sequence,
+			Entry: entry.Entry, Session: entry.Session, Checksum: entry.Checksum, Previous: entry.Previous, Lost: entry.Lost, Sequence: entry.Sequence,
 			Time: timeToWire(entry.Time), Sections: []wire.SectionTokens{}, Tokens: entry.Tokens,
 			Dropped: dropsToWire(entry.Dropped), Settings: entry.Settings,
 		}

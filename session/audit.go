@@ -14,6 +14,8 @@ import (
 type auditRecord struct {
 	Session  string        `json:"session"`
 	Checksum string        `json:"checksum"`
+	Previous string        `json:"previous,omitempty"` // checksum of the session's pack before, of the same layout
+	Lost     int           `json:"lost,omitempty"`     // things that it showed in more detail
 	Sequence int64         `json:"sequence"`
 	Time     int64         `json:"time"`
 	Request  PackRequest   `json:"request"`
@@ -51,9 +53,12 @@ const maxAuditDrops = 50
 func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply, measures *packMeasures) {
 	pack := reply.Pack
 	record := auditRecord{
-		Session: session, Checksum: reply.Checksum, Sequence: pack.Sequence, Time: ws.opts.Now(),
+		Session: session, Checksum: reply.Checksum, Previous: reply.Previous, Sequence: pack.Sequence, Time: ws.opts.Now(),
 		Request: req, Tokens: pack.Used(), Dropped: pack.Dropped[:min(len(pack.Dropped), maxAuditDrops)], Settings: pack.Settings,
 		Measures: measures,
+	}
+	if reply.Loss != nil {
+		record.Lost = reply.Loss.Items
 	}
 	for i := range pack.Sections {
 		record.Sections = append(record.Sections, auditTokens{pack.Sections[i].Name, pack.Sections[i].Tokens})
@@ -139,13 +144,9 @@ func (s *Session) Audit(filter AuditFilter) (entries []AuditEntry, more int64, e
 	return entries, more, err
 }
 
-// Replay builds a pack of the audit log again, with the policy that it was built
-// with.
-func (s *Session) Replay(ctx context.Context, checksum string) (PackReply, error) {
-	ws := s.Workspace
-	var record auditRecord
-	var policy []byte
-	err := ws.view(0, func(v storage.View) error {
+// audited returns the newest audit entry of a checksum.
+func (ws *Workspace) audited(checksum string) (record auditRecord, err error) {
+	err = ws.view(0, func(v storage.View) error {
 		_, body, ok := v.AuditByChecksum(checksum)
 		if !ok {
 			return fmt.Errorf("no pack of this checksum: %w", ErrNotFound)
@@ -153,6 +154,41 @@ func (s *Session) Replay(ctx context.Context, checksum string) (PackReply, error
 		if err := json.Unmarshal(body, &record); err != nil {
 			return fmt.Errorf("read audit entry: %w", err)
 		}
+		return nil
+	})
+	return record, err
+}
+
+// newestReach is how many audit entries are looked at for the newest of a
+// session.
+const newestReach = 64
+
+// newestAudited returns the newest pack of the session in a layout, if it is
+// among the workspace's newest.
+func (s *Session) newestAudited(layout layers.Layout) (record auditRecord, ok bool) {
+	err := s.Workspace.view(0, func(v storage.View) error {
+		v.AuditRange(0, newestReach, func(_ int64, body []byte) bool {
+			var r auditRecord
+			if json.Unmarshal(body, &r) == nil && r.Session == s.ID && r.Request.Layout == layout {
+				record, ok = r, true
+			}
+			return !ok
+		})
+		return nil
+	})
+	return record, ok && err == nil
+}
+
+// Replay builds a pack of the audit log again, with the policy that it was built
+// with.
+func (s *Session) Replay(ctx context.Context, checksum string) (PackReply, error) {
+	ws := s.Workspace
+	record, err := ws.audited(checksum)
+	if err != nil {
+		return PackReply{}, err
+	}
+	var policy []byte
+	err = ws.view(0, func(v storage.View) error {
 		policy, _ = v.Table(policyTable(record.Settings))
 		if record.System != "" {
 			parts, ok := v.Table(record.System)

@@ -15,6 +15,7 @@ type PackChange struct {
 	Section string // in the second pack; in the first for what was removed
 	From    layers.Form
 	To      layers.Form
+	item    packItem // of the one that showed it, else of the other
 }
 
 // DiffReply compares two packs of the audit log, which were built again.
@@ -47,29 +48,34 @@ func (s *Session) Diff(ctx context.Context, from, to string) (DiffReply, error) 
 	a, b := reply.From.Pack, reply.To.Pack
 	reply.PrefixBytes = commonPrefix(a.Text, b.Text)
 	reply.Reason = diffReason(&reply, a, b)
-	before := itemsOf(a)
+	reply.Added, reply.Removed, reply.Changed = pair(itemsOf(a), itemsOf(b))
+	return reply, nil
+}
+
+// pair tells what the items of two packs have not in common.
+func pair(before, after []packItem) (added, removed, changed []PackChange) {
 	known := make(map[itemKey]int, len(before))
 	for i := range before {
 		known[before[i].key] = i
 	}
 	kept := make([]bool, len(before))
-	for _, now := range itemsOf(b) {
+	for _, now := range after {
 		i, ok := known[now.key]
 		if !ok {
-			reply.Added = append(reply.Added, PackChange{ID: now.id, Section: now.section, To: now.form})
+			added = append(added, PackChange{ID: now.id, Section: now.section, To: now.form, item: now})
 			continue
 		}
 		kept[i] = true
 		if before[i].form != now.form {
-			reply.Changed = append(reply.Changed, PackChange{ID: now.id, Section: now.section, From: before[i].form, To: now.form})
+			changed = append(changed, PackChange{ID: now.id, Section: now.section, From: before[i].form, To: now.form, item: before[i]})
 		}
 	}
 	for i, gone := range before {
 		if !kept[i] {
-			reply.Removed = append(reply.Removed, PackChange{ID: gone.id, Section: gone.section, From: gone.form})
+			removed = append(removed, PackChange{ID: gone.id, Section: gone.section, From: gone.form, item: gone})
 		}
 	}
-	return reply, nil
+	return added, removed, changed
 }
 
 func diffReason(reply *DiffReply, a, b *layers.Pack) string {
@@ -91,6 +97,8 @@ type packItem struct {
 	key         itemKey
 	id, section string
 	form        layers.Form
+	said        bool // by the user
+	at          int  // place in the pack
 }
 
 // itemKey names the same thing in two packs. A piece of the stream keeps its
@@ -108,7 +116,7 @@ func itemsOf(p *layers.Pack) []packItem {
 		s := &p.Sections[i]
 		for _, item := range s.Items {
 			key := itemKey{id: item.ID}
-			if !isPiece(item) {
+			if !isPieceID(item.ID) || s.Name == layers.SectionErrors {
 				key.section, key.detail = s.Name, item.Form.Detail
 			}
 			if item.Form.Detail == layers.FormDigest {
@@ -117,12 +125,14 @@ func itemsOf(p *layers.Pack) []packItem {
 			n := seen[key]
 			seen[key]++
 			key.n = n
-			out = append(out, packItem{key: key, id: item.ID, section: s.Name, form: item.Form})
+			out = append(out, packItem{
+				key: key, id: item.ID, section: s.Name, form: item.Form, said: item.User || s.Name == layers.SectionPins, at: len(out),
+			})
 		}
 	}
 	return out
 }
 
-// isPiece tells that an item is a piece of the stream: a turn, an output, or
+// isPieceID tells that an item is a piece of the stream: a turn, an output, or
 // what was served or found.
-func isPiece(item layers.Item) bool { return strings.ContainsAny(item.ID, "#:") }
+func isPieceID(id string) bool { return strings.ContainsAny(id, "#:") }

@@ -49,7 +49,9 @@ type PackReply struct {
 	PrefixBytes  int
 	PrefixTokens int
 	CachedShare  float64
-	full         int64 // tokens of the prompt that has the full history instead
+	full         int64     // tokens of the prompt that has the full history instead
+	Previous     string    // checksum of the session's pack before; "" if there is none
+	Loss         *PackLoss // what that pack showed and this one does not; nil if there is nothing
 }
 
 // maxBudget bounds the tokens of a budget.
@@ -100,7 +102,7 @@ func (s *Session) BuildPack(ctx context.Context, req PackRequest) (PackReply, er
 	if err != nil {
 		return reply, err
 	}
-	measures := s.compare(&reply)
+	measures := s.compare(ctx, &reply)
 	measures.Micros = s.Workspace.opts.Ticks() - start
 	s.Workspace.audit(s.ID, req, &reply, measures)
 	return reply, nil
@@ -244,36 +246,6 @@ func (p *packer) system(parts []SystemPart) []layers.Item {
 	return items
 }
 
-// lastPack is what is kept of a session's pack to compare the next one with.
-type lastPack struct{ text string }
-
-// compare tells how much of the pack is the same bytes as the session's pack
-// before, and remembers it and what it shows whole.
-func (s *Session) compare(reply *PackReply) *packMeasures {
-	pack := reply.Pack
-	shown := givenBy(pack)
-	s.mu.Lock()
-	before, fullBefore := s.lastText[pack.Layout], s.lastFull
-	s.lastText[pack.Layout] = &lastPack{text: pack.Text}
-	s.lastFull, s.given = reply.full, shown
-	s.mu.Unlock()
-	if before != nil && len(pack.Text) > 0 {
-		reply.PrefixBytes = commonPrefix(before.text, pack.Text)
-		reply.CachedShare = float64(reply.PrefixBytes) / float64(len(pack.Text))
-		reply.PrefixTokens = tokensWithin(pack, reply.PrefixBytes)
-	}
-	m := &packMeasures{
-		Bytes: len(pack.Text), Common: reply.PrefixBytes, CommonTokens: reply.PrefixTokens,
-		Full: reply.full, FullBefore: min(fullBefore, reply.full), Available: pack.Budget.Total - pack.Budget.Reserved,
-	}
-	for _, d := range pack.Dropped {
-		if d.Reason == layers.DropBudget {
-			m.Forced++
-		}
-	}
-	return m
-}
-
 // tokensWithin returns the tokens of the items that lie whole in the first bytes
 // of a pack.
 func tokensWithin(pack *layers.Pack, bytes int) (tokens int) {
@@ -287,14 +259,4 @@ func tokensWithin(pack *layers.Pack, bytes int) (tokens int) {
 		}
 	}
 	return tokens
-}
-
-func commonPrefix(a, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
 }

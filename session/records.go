@@ -101,6 +101,26 @@ type servedItem struct {
 	Tokens int           `json:"tokens"`
 }
 
+// archiveRecord is the body of an archive record: a conversation that the model
+// let go, or that it got back.
+type archiveRecord struct {
+	Since    int64 `json:"since,omitempty"`    // sequence at which it was let go, where that is taken back
+	Restored bool  `json:"restored,omitempty"` // it is taken back
+}
+
+// archivedIn returns the sequence at which a conversation was let go, and the
+// one at which that was taken back; 0 for what did not happen.
+func archivedIn(v storage.View, conversation string) (archived, restored int64, err error) {
+	body, seq, ok, err := latest[archiveRecord](v, kindArchive, conversation)
+	if err != nil || !ok {
+		return 0, 0, err
+	}
+	if body.Restored {
+		return body.Since, seq, nil
+	}
+	return seq, 0, nil
+}
+
 // toolRecord is the body of a tool record: an output that was stored outside
 // of a turn.
 type toolRecord struct {

@@ -218,7 +218,7 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 			reply.Deferred = append(reply.Deferred, Deferred{ID: id, Detail: layers.DetailHeader, Reason: DeferredNotFound})
 			continue
 		}
-		tx.Put(storage.Draft{Kind: kindArchive, ID: id, Parent: id, Body: []byte("{}")})
+		tx.Put(storage.Draft{Kind: kindArchive, ID: id, Parent: id, Body: encode(archiveRecord{})})
 		reply.Archived = append(reply.Archived, id)
 	}
 	if asked.total() > 0 {

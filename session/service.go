@@ -63,7 +63,7 @@ type Session struct {
 
 	mu       sync.Mutex
 	model    string
-	lastText map[layers.Layout]*lastPack // the pack before, to compare with
+	last     map[layers.Layout]*lastPack // the pack before, to compare with
 	lastFull int64                       // tokens that the full history took at the pack before
 	given    map[string]given            // what the pack before shows whole, by id
 }
@@ -130,7 +130,7 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	}
 	session, ok := s.sessions[reply.Session]
 	if !ok {
-		session = &Session{ID: reply.Session, Workspace: ws, lastText: map[layers.Layout]*lastPack{}}
+		session = &Session{ID: reply.Session, Workspace: ws, last: map[layers.Layout]*lastPack{}}
 		s.sessions[reply.Session] = session
 	}
 	session.mu.Lock()

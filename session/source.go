@@ -331,7 +331,7 @@ func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 	used := heading.Form.Tokens
 	var items []layers.Item
 	for _, id := range ids { // newest first
-		archived, ok, err := v.Latest(kindArchive, id)
+		archived, restored, err := archivedIn(v, id)
 		if err != nil {
 			return nil, err
 		}
@@ -342,7 +342,7 @@ func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 		form := p.form(string(layers.DetailSummary), digest.RenderSummary(trio.Summary, id))
 		item := layers.Item{ID: id, Form: form}
 		switch {
-		case ok && archived.Seq <= seq:
+		case archived != 0 && restored == 0: // as of seq, which is the view's
 			item = layers.Item{ID: id, From: form, Form: layers.Form{Detail: layers.FormNone}, Reason: layers.DropArchive}
 		case used+form.Tokens > room:
 			item = layers.Item{ID: id, From: form, Form: layers.Form{Detail: layers.FormNone}, Reason: layers.DropBudget}

@@ -52,10 +52,6 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 	if err != nil {
 		return s, err
 	}
-	archived, err := p.archived(entries)
-	if err != nil {
-		return s, err
-	}
 	for i, entry := range entries {
 		next := v.Seq() // the moment as of which the closing header is read
 		if i+1 < len(entries) {
@@ -66,7 +62,9 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 			return s, err
 		}
 		c.Pieces = insertServed(c.Pieces, served, entry.Seq, next, i == len(entries)-1)
-		c.ArchivedAt = archived[i]
+		if c.ArchivedAt, c.RestoredAt, err = archivedIn(p.view, entry.ID); err != nil {
+			return s, err
+		}
 		s.conversations = append(s.conversations, c)
 		s.outputs = append(s.outputs, outputs)
 	}
@@ -286,22 +284,6 @@ func insertServed(pieces, served []layers.Piece, from, to int64, last bool) []la
 		out = append(out, piece)
 	}
 	return append(out, mine...)
-}
-
-// archived returns, for each conversation, the sequence at which the model let
-// it go.
-func (p *packer) archived(entries []storage.ListEntry) ([]int64, error) {
-	out := make([]int64, len(entries))
-	for i, entry := range entries {
-		record, ok, err := p.view.Latest(kindArchive, entry.ID)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			out[i] = record.Seq
-		}
-	}
-	return out, nil
 }
 
 // pendingInput is a user input that is not recorded yet.

@@ -66,6 +66,8 @@ const (
 	MethodPackExplain        = "hexapla/pack/explain"
 	MethodPackWhatIf         = "hexapla/pack/whatIf"
 	MethodPackDiff           = "hexapla/pack/diff"
+	MethodPackReceipt        = "hexapla/pack/receipt"
+	MethodPackUndo           = "hexapla/pack/undo"
 	MethodAuditQuery         = "hexapla/audit/query"
 	MethodInstructionsGet    = "hexapla/instructions/get"
 	MethodMetricsGet         = "hexapla/metrics/get"
@@ -123,6 +125,10 @@ func Methods() []Method {
 			"Tells what packs of several budgets and models would be like, without a trace.", KindNotFound),
 		request[PackDiffParams, PackDiffResult](MethodPackDiff, ClassRead,
 			"Compares two packs of the audit log.", KindNotFound),
+		request[PackReceiptParams, PackReceiptResult](MethodPackReceipt, ClassRead,
+			"Lists what a pack lost against the one before it, and which facts of that survived.", KindNotFound),
+		request[PackUndoParams, PackUndoResult](MethodPackUndo, ClassWrite,
+			"Gives the pack before a pack again, and puts what was lost into the next one.", KindNotFound, KindOpIDReused, KindStorageFull),
 		request[AuditQueryParams, AuditQueryResult](MethodAuditQuery, ClassRead,
 			"Lists what packs were built, with what in them, what was dropped and why.", KindNotFound),
 		request[InstructionsGetParams, InstructionsGetResult](MethodInstructionsGet, ClassRead,

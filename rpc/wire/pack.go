@@ -77,8 +77,22 @@ type PackBuildResult struct {
 	// What of this pack stays, and how it continues the one before. Not part of
 	// the checksum.
 	Stability Stability `json:"stability"`
+	// What the session's pack before showed and this one does not, or in less
+	// detail; absent when that is nothing. Not part of the checksum.
+	Loss *PackLoss `json:"loss,omitempty"`
 	// The pack in the shape asked for with render. Not part of the checksum.
 	Rendering *Rendering `json:"rendering,omitempty"`
+}
+
+// PackLoss counts what a pack lost against the one before it; hexapla/pack/receipt
+// lists it, hexapla/pack/undo takes it back.
+type PackLoss struct {
+	// Checksum of the pack before.
+	Previous string `json:"previous"`
+	// Things that are shown in less detail or not at all.
+	Items int `json:"items"`
+	// Tokens that they took more.
+	Tokens int `json:"tokens"`
 }
 
 // Stability tells what of a pack stays in packs to come, and compares it with

@@ -489,6 +489,10 @@ type AuditEntry struct {
 	Session string `json:"session"`
 	// Checksum of the pack.
 	Checksum string `json:"checksum"`
+	// Checksum of the session's pack before, of the same layout, if there was one.
+	Previous string `json:"previous,omitempty"`
+	// Things that the pack before showed in more detail.
+	Lost int `json:"lost"`
 	// The sequence number it was built at.
 	Sequence int64 `json:"sequence"`
 	// When, RFC 3339.
@@ -553,6 +557,9 @@ type PackedParams struct {
 	CachedShare float64 `json:"cachedShare"`
 	// Things left out or reduced.
 	Dropped int `json:"dropped"`
+	// Things that the session's pack before showed in more detail; see
+	// hexapla/pack/receipt.
+	Lost int `json:"lost"`
 }
 
 // RecordedParams tells of a committed write.

@@ -26,8 +26,12 @@ import type {
   PackDiffResult,
   PackExplainParams,
   PackExplainResult,
+  PackReceiptParams,
+  PackReceiptResult,
   PackReplayParams,
   PackReplayResult,
+  PackUndoParams,
+  PackUndoResult,
   PackWhatIfParams,
   PackWhatIfResult,
   PackedParams,
@@ -301,7 +305,8 @@ export const eventPackedLoopParams = {
     "tokens": 399,
     "available": 3000,
     "cachedShare": 0,
-    "dropped": 0
+    "dropped": 0,
+    "lost": 0
   } satisfies PackedParams;
 
 // testdata/protocol/examples/pack-build/rendering.json
@@ -1951,6 +1956,642 @@ export const packDiffUnknownParams = {
   } satisfies PackDiffParams;
 export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
 
+// testdata/protocol/examples/pack-build/less.json
+export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
+export const packBuildLessResult = {
+    "checksum": "ad0d454a6938af97faf127fe3ab6681bea3b4f00872b85a06f142ef8380c5d42",
+    "pack": {
+      "branches": {
+        "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
+        "systemPrompt": "",
+        "userInput": ""
+      },
+      "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
+      "dropped": [
+        {"from": "full", "id": "c1#1..c1#4", "reason": "budget", "saved": 408, "to": "none"},
+        {"from": "full", "id": "c2#1..c2#2", "reason": "budget", "saved": 45, "to": "none"},
+        {"from": "full", "id": "c3#2", "reason": "budget", "saved": 26, "to": "none"},
+        {"from": "full", "id": "served:r1:1", "reason": "budget", "saved": 75, "to": "none"},
+        {"from": "full", "id": "c3#3", "reason": "budget", "saved": 13, "to": "none"},
+        {"from": "full", "id": "served:r2:1", "reason": "budget", "saved": 42, "to": "line"},
+        {"from": "full", "id": "served:r2:2", "reason": "budget", "saved": 96, "to": "line"}
+      ],
+      "encoding": "o200k_base",
+      "epoch": 35,
+      "epochReason": "budget",
+      "estimate": false,
+      "guaranteed": ["currentContext", "headers"],
+      "layout": "stable-prefix",
+      "quotas": {"fulls": 3, "summaries": 189},
+      "sections": [
+        {
+          "allowance": 42,
+          "items": [{"detail": "full", "id": "currentContext", "tokens": 21}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\n",
+          "tokens": 21
+        },
+        {
+          "allowance": 357,
+          "items": [
+            {"detail": "header", "id": "c1", "tokens": 28},
+            {"detail": "header", "id": "c2", "tokens": 34},
+            {"detail": "full", "id": "c3#1", "tokens": 17}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "c1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n",
+          "tokens": 79
+        },
+        {
+          "allowance": 357,
+          "items": [
+            {"detail": "line", "id": "served:r2:1", "tokens": 9},
+            {"detail": "line", "id": "served:r2:2", "tokens": 13}
+          ],
+          "layer": 5,
+          "name": "retrieved",
+          "text": "### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
+          "tokens": 22
+        }
+      ],
+      "seed": "a5a1c1d75f7e2854",
+      "selectionPolicy": "deterministic-v1",
+      "sequence": 37,
+      "session": "main",
+      "settings": "ad57a2ceb7e94627",
+      "stablePrefixBytes": 410,
+      "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
+      "tokens": {
+        "available": 420,
+        "context": 122,
+        "fullHistory": 429,
+        "input": 0,
+        "reserved": 0,
+        "system": 0,
+        "total": 420,
+        "used": 122
+      }
+    },
+    "stability": {
+      "commonPrefixBytes": 2,
+      "commonPrefixTokens": 0,
+      "cachedShare": 0.004878048780487805,
+      "stablePrefixBytes": 410,
+      "epoch": 35,
+      "epochReason": "budget",
+      "breakpoints": [
+        {"bytes": 94, "tokens": 21, "section": "currentContext", "ttl": "1h"},
+        {"bytes": 410, "tokens": 122, "section": "retrieved", "ttl": "5m"}
+      ],
+      "gate": {
+        "decision": "forced",
+        "sequence": 35,
+        "savedTokens": 307,
+        "rewrittenTokens": 101,
+        "expectedCalls": 2,
+        "gain": 307,
+        "cost": 50.5,
+        "breakEvenCalls": 1
+      }
+    },
+    "loss": {
+      "previous": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+      "items": 19,
+      "tokens": 862
+    }
+  } satisfies PackBuildResult;
+
+// testdata/protocol/examples/pack-receipt/less.json
+export const packReceiptLessParams = {
+    "session": "main",
+    "checksum": "ad0d454a6938af97faf127fe3ab6681bea3b4f00872b85a06f142ef8380c5d42"
+  } satisfies PackReceiptParams;
+export const packReceiptLessResult = {
+    "from": {
+      "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+      "match": true,
+      "sequence": 37,
+      "used": 971,
+      "total": 4000,
+      "epoch": 3,
+      "epochReason": "start"
+    },
+    "to": {
+      "checksum": "ad0d454a6938af97faf127fe3ab6681bea3b4f00872b85a06f142ef8380c5d42",
+      "match": true,
+      "sequence": 37,
+      "used": 122,
+      "total": 420,
+      "epoch": 35,
+      "epochReason": "budget"
+    },
+    "losses": [
+      {
+        "id": "environment",
+        "section": "system",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 11,
+        "toTokens": 0,
+        "reason": "request",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+      },
+      {
+        "id": "guardrails",
+        "section": "system",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 10,
+        "toTokens": 0,
+        "reason": "request",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+      },
+      {
+        "id": "currentContext",
+        "section": "currentContext",
+        "from": "full",
+        "to": "full",
+        "fromTokens": 8,
+        "toTokens": 21,
+        "reason": "renewed",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+      },
+      {
+        "id": "c1#1",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 33,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c1#1"
+      },
+      {
+        "id": "c1#2",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 37,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c1#2"
+      },
+      {
+        "id": "c1#3/1",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 101,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c1#3/1"
+      },
+      {
+        "id": "c1#3/2",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 199,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c1#3/2"
+      },
+      {
+        "id": "c1#4",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 38,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c1#4"
+      },
+      {
+        "id": "context:c2",
+        "section": "currentContext",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 34,
+        "toTokens": 0,
+        "reason": "renewed",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+      },
+      {
+        "id": "c2#1",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 14,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c2#1"
+      },
+      {
+        "id": "c2#2",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 31,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c2#2"
+      },
+      {
+        "id": "context:c3",
+        "section": "currentContext",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 34,
+        "toTokens": 0,
+        "reason": "renewed",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+      },
+      {
+        "id": "c3#2",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 26,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c3#2"
+      },
+      {
+        "id": "served:r1:1",
+        "section": "retrieved",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 75,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c1"
+      },
+      {
+        "id": "c3#3",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 13,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c3#3"
+      },
+      {
+        "id": "served:r2:1",
+        "section": "retrieved",
+        "from": "full",
+        "to": "line",
+        "fromTokens": 51,
+        "toTokens": 9,
+        "reason": "budget",
+        "handle": "c2"
+      },
+      {
+        "id": "served:r2:2",
+        "section": "retrieved",
+        "from": "full",
+        "to": "line",
+        "fromTokens": 109,
+        "toTokens": 13,
+        "reason": "budget",
+        "handle": "c1#3/1"
+      },
+      {
+        "id": "currentContext",
+        "section": "currentContext",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 54,
+        "toTokens": 0,
+        "reason": "renewed",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+      },
+      {
+        "id": "c3#4",
+        "section": "input",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 14,
+        "toTokens": 0,
+        "reason": "request",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+      }
+    ],
+    "counts": [
+      {"kind": "instructions", "survived": 0, "dropped": 3},
+      {"kind": "errors", "survived": 0, "dropped": 3},
+      {"kind": "commands", "survived": 0, "dropped": 1},
+      {"kind": "paths", "survived": 0, "dropped": 5},
+      {"kind": "identifiers", "survived": 1, "dropped": 6},
+      {"kind": "numbers", "survived": 0, "dropped": 5}
+    ],
+    "facts": [
+      {
+        "kind": "instructions",
+        "text": "Please find out why and fix it in timer/timer.go.",
+        "survived": false,
+        "handle": "c1#1"
+      },
+      {
+        "kind": "instructions",
+        "text": "Which units does the timer know?",
+        "survived": false,
+        "handle": "c2#1"
+      },
+      {
+        "kind": "instructions",
+        "text": "Please keep the message short.",
+        "survived": false,
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+      },
+      {
+        "kind": "errors",
+        "text": "ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s",
+        "survived": false,
+        "handle": "c1#3/1"
+      },
+      {
+        "kind": "errors",
+        "text": "FAIL: TestParseTimer (0.00s)",
+        "survived": false,
+        "handle": "c1#3/1"
+      },
+      {
+        "kind": "errors",
+        "text": "FAIL\texample.com/brewlog/timer\t0.004s",
+        "survived": false,
+        "handle": "c1#3/1"
+      },
+      {"kind": "commands", "text": "go test ./timer", "survived": false, "handle": "c1#2"},
+      {"kind": "paths", "text": "timer/timer.go", "survived": false, "handle": "c1#1"},
+      {"kind": "paths", "text": "./timer", "survived": false, "handle": "c1#2"},
+      {"kind": "paths", "text": "timer_test.go", "survived": false, "handle": "c1#3/1"},
+      {"kind": "paths", "text": "example.com/brewlog/timer", "survived": false, "handle": "c1#3/1"},
+      {"kind": "paths", "text": "timer/timer_test.go", "survived": false, "handle": "c3#2"},
+      {
+        "kind": "identifiers",
+        "text": "ParseTimer",
+        "survived": true,
+        "handle": "c1#1",
+        "in": "currentContext"
+      },
+      {"kind": "identifiers", "text": "read_file", "survived": false, "handle": "c1#2"},
+      {"kind": "identifiers", "text": "TestParseTimer", "survived": false, "handle": "c1#3/1"},
+      {"kind": "identifiers", "text": "1h30m0s", "survived": false, "handle": "c1#3/1"},
+      {"kind": "identifiers", "text": "TestParseTimerEmpty", "survived": false, "handle": "c1#3/1"},
+      {"kind": "identifiers", "text": "MustCompile", "survived": false, "handle": "c1#3/2"},
+      {
+        "kind": "identifiers",
+        "text": "FindAllStringSubmatch",
+        "survived": false,
+        "handle": "c1#3/2"
+      },
+      {
+        "kind": "numbers",
+        "text": "1.26",
+        "survived": false,
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+      },
+      {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
+      {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
+      {"kind": "numbers", "text": "0.004s", "survived": false, "handle": "c1#3/1"},
+      {"kind": "numbers", "text": "30m", "survived": false, "handle": "c1"}
+    ]
+  } satisfies PackReceiptResult;
+
+// testdata/protocol/examples/pack-receipt/first.json
+export const packReceiptFirstParams = {
+    "session": "main",
+    "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257"
+  } satisfies PackReceiptParams;
+export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+
+// testdata/protocol/examples/pack-undo/less.json
+export const packUndoLessParams = {
+    "session": "main",
+    "checksum": "ad0d454a6938af97faf127fe3ab6681bea3b4f00872b85a06f142ef8380c5d42",
+    "maxTokens": 120,
+    "key": "undo-1"
+  } satisfies PackUndoParams;
+export const packUndoLessResult = {
+    "previous": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+    "rebuilt": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+    "match": true,
+    "pack": {
+      "branches": {
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+        "userInput": "### c3#4 user feedback\nPlease keep the message short.\n"
+      },
+      "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
+      "dropped": [],
+      "encoding": "o200k_base",
+      "epoch": 3,
+      "epochReason": "start",
+      "estimate": false,
+      "guaranteed": ["currentContext", "headers"],
+      "layout": "stable-prefix",
+      "quotas": {"fulls": 3, "summaries": 1339},
+      "sections": [
+        {
+          "allowance": 3000,
+          "items": [
+            {"detail": "full", "id": "environment", "tokens": 11},
+            {"detail": "full", "id": "guardrails", "tokens": 10}
+          ],
+          "layer": -1,
+          "name": "system",
+          "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
+          "tokens": 21
+        },
+        {
+          "allowance": 297,
+          "items": [{"detail": "full", "id": "currentContext", "tokens": 8}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "# Current context\nnothing recorded yet\n",
+          "tokens": 8
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c1#1", "tokens": 33},
+            {"detail": "full", "id": "c1#2", "tokens": 37},
+            {"detail": "full", "id": "c1#3/1", "tokens": 101},
+            {"detail": "full", "id": "c1#3/2", "tokens": 199},
+            {"detail": "full", "id": "c1#4", "tokens": 38},
+            {"detail": "header", "id": "c1", "tokens": 28}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+          "tokens": 436
+        },
+        {
+          "allowance": 2533,
+          "items": [{"detail": "full", "id": "context:c2", "tokens": 34}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+          "tokens": 34
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c2#1", "tokens": 14},
+            {"detail": "full", "id": "c2#2", "tokens": 31},
+            {"detail": "header", "id": "c2", "tokens": 34}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n",
+          "tokens": 79
+        },
+        {
+          "allowance": 2533,
+          "items": [{"detail": "full", "id": "context:c3", "tokens": 34}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+          "tokens": 34
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "c3#1", "tokens": 17},
+            {"detail": "full", "id": "c3#2", "tokens": 26}
+          ],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n",
+          "tokens": 43
+        },
+        {
+          "allowance": 2533,
+          "items": [{"detail": "full", "id": "served:r1:1", "tokens": 75}],
+          "layer": 5,
+          "name": "retrieved",
+          "text": "### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n",
+          "tokens": 75
+        },
+        {
+          "allowance": 2533,
+          "items": [{"detail": "full", "id": "c3#3", "tokens": 13}],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c3#3 assistant\nI change the parser now.\n",
+          "tokens": 13
+        },
+        {
+          "allowance": 2533,
+          "items": [
+            {"detail": "full", "id": "served:r2:1", "tokens": 51},
+            {"detail": "full", "id": "served:r2:2", "tokens": 109}
+          ],
+          "layer": 5,
+          "name": "retrieved",
+          "text": "### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+          "tokens": 160
+        },
+        {
+          "allowance": 149,
+          "items": [{"detail": "full", "id": "currentContext", "tokens": 54}],
+          "layer": 0,
+          "name": "currentContext",
+          "text": "# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+          "tokens": 54
+        },
+        {
+          "allowance": 2533,
+          "items": [{"detail": "full", "id": "c3#4", "tokens": 14}],
+          "layer": -1,
+          "name": "input",
+          "text": "### c3#4 user feedback\nPlease keep the message short.\n",
+          "tokens": 14
+        }
+      ],
+      "seed": "b2d2b98559e34533",
+      "selectionPolicy": "deterministic-v1",
+      "sequence": 37,
+      "session": "main",
+      "settings": "ad57a2ceb7e94627",
+      "stablePrefixBytes": 2947,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
+      "tokens": {
+        "available": 3000,
+        "context": 936,
+        "fullHistory": 429,
+        "input": 14,
+        "reserved": 1000,
+        "system": 21,
+        "total": 4000,
+        "used": 971
+      }
+    },
+    "restored": [
+      {"id": "served:r2:2", "handle": "c1#3/1", "detail": "full", "tokens": 99, "whole": true},
+      {"id": "c3#3", "handle": "c3#3", "detail": "full", "tokens": 13, "whole": true}
+    ],
+    "notRestored": [
+      {
+        "id": "c3#4",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "reason": "pack_only"
+      },
+      {
+        "id": "currentContext",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "reason": "pack_only"
+      },
+      {"id": "served:r2:1", "handle": "c2", "reason": "budget"},
+      {"id": "served:r1:1", "handle": "c1", "reason": "budget"},
+      {"id": "c3#2", "handle": "c3#2", "reason": "budget"},
+      {
+        "id": "context:c3",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "reason": "pack_only"
+      },
+      {"id": "c2#2", "handle": "c2#2", "reason": "budget"},
+      {"id": "c2#1", "handle": "c2#1", "reason": "budget"},
+      {
+        "id": "context:c2",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "reason": "pack_only"
+      },
+      {"id": "c1#4", "handle": "c1#4", "reason": "budget"},
+      {"id": "c1#3/2", "handle": "c1#3/2", "reason": "budget"},
+      {"id": "c1#3/1", "handle": "c1#3/1", "reason": "served"},
+      {"id": "c1#2", "handle": "c1#2", "reason": "budget"},
+      {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
+      {
+        "id": "currentContext",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "reason": "pack_only"
+      },
+      {
+        "id": "guardrails",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "reason": "pack_only"
+      },
+      {
+        "id": "environment",
+        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "reason": "pack_only"
+      }
+    ],
+    "unarchived": [],
+    "sequence": 38
+  } satisfies PackUndoResult;
+
+// testdata/protocol/examples/pack-undo/unknown.json
+export const packUndoUnknownParams = {
+    "session": "main",
+    "checksum": "0000000000000000000000000000000000000000000000000000000000000000"
+  } satisfies PackUndoParams;
+export const packUndoUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
     "session": "main",
@@ -2119,7 +2760,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 38
+    "sequence": 39
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -2132,7 +2773,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 38
+    "sequence": 39
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -2143,7 +2784,7 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 39
+    "sequence": 40
   } satisfies PinRemoveResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
@@ -2160,7 +2801,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 40
+    "sequence": 41
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -2176,31 +2817,32 @@ export const auditQueryNewestParams = {"session": "main", "onlySession": true, "
 export const auditQueryNewestResult = {
     "entries": [
       {
-        "entry": 3,
+        "entry": 4,
         "session": "main",
-        "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "checksum": "ad0d454a6938af97faf127fe3ab6681bea3b4f00872b85a06f142ef8380c5d42",
+        "previous": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "lost": 19,
         "sequence": 37,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
-          {"name": "system", "tokens": 21},
-          {"name": "currentContext", "tokens": 8},
-          {"name": "activeMemory", "tokens": 436},
-          {"name": "currentContext", "tokens": 34},
+          {"name": "currentContext", "tokens": 21},
           {"name": "activeMemory", "tokens": 79},
-          {"name": "currentContext", "tokens": 34},
-          {"name": "activeMemory", "tokens": 43},
-          {"name": "retrieved", "tokens": 75},
-          {"name": "activeMemory", "tokens": 13},
-          {"name": "retrieved", "tokens": 160},
-          {"name": "currentContext", "tokens": 54},
-          {"name": "input", "tokens": 14}
+          {"name": "retrieved", "tokens": 22}
         ],
-        "tokens": 971,
-        "dropped": [],
+        "tokens": 122,
+        "dropped": [
+          {"id": "c1#1..c1#4", "from": "full", "to": "none", "reason": "budget", "saved": 408},
+          {"id": "c2#1..c2#2", "from": "full", "to": "none", "reason": "budget", "saved": 45},
+          {"id": "c3#2", "from": "full", "to": "none", "reason": "budget", "saved": 26},
+          {"id": "served:r1:1", "from": "full", "to": "none", "reason": "budget", "saved": 75},
+          {"id": "c3#3", "from": "full", "to": "none", "reason": "budget", "saved": 13},
+          {"id": "served:r2:1", "from": "full", "to": "line", "reason": "budget", "saved": 42},
+          {"id": "served:r2:2", "from": "full", "to": "line", "reason": "budget", "saved": 96}
+        ],
         "settings": "ad57a2ceb7e94627"
       }
     ],
-    "cursor": "3"
+    "cursor": "4"
   } satisfies AuditQueryResult;
 
 // testdata/protocol/examples/instructions-get/text.json
@@ -2360,7 +3002,7 @@ export const instructionsGetToolsResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 40,
+    "sequence": 41,
     "conversations": 3,
     "turns": 9,
     "fullTokens": 429,
@@ -2368,29 +3010,29 @@ export const metricsGetCountsResult = {
     "blobBytes": 1669,
     "window": {
       "fromSequence": 1,
-      "toSequence": 40,
+      "toSequence": 41,
       "from": "2026-11-21T12:50:42.384Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 3,
       "turns": 9
     },
-    "packs": 3,
-    "packTokens": 1769,
+    "packs": 4,
+    "packTokens": 1891,
     "budgetViolations": 0,
-    "forcedDrops": 0,
+    "forcedDrops": 7,
     "unmeasured": 0,
-    "tokens": {"perPack": 589.6667, "perTurn": 196.5556, "fullHistoryPerPack": 390.6667},
-    "reduction": -0.5094,
-    "cachedShare": 0.4306,
+    "tokens": {"perPack": 472.75, "perTurn": 210.1111, "fullHistoryPerPack": 400.25},
+    "reduction": -0.1811,
+    "cachedShare": 0.4018,
     "billed": {
-      "equivalents": 1370,
-      "fullHistoryEquivalents": 818,
-      "share": 1.6748,
-      "pricedPacks": 3,
-      "dollars": 0.0034,
-      "fullHistoryDollars": 0.002
+      "equivalents": 1492,
+      "fullHistoryEquivalents": 1032.5,
+      "share": 1.445,
+      "pricedPacks": 4,
+      "dollars": 0.0037,
+      "fullHistoryDollars": 0.0026
     },
-    "latency": {"count": 3, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
+    "latency": {"count": 4, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
     "retrieval": {
       "requests": 3,
       "asked": 5,
@@ -2480,7 +3122,7 @@ export const metricsGetCountsResult = {
       {"method": "hexapla/pin/add", "count": 1, "p50Ms": 2.048, "p95Ms": 2.435, "p99Ms": 2.435},
       {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 2.435, "p95Ms": 2.435, "p99Ms": 2.435},
       {"method": "hexapla/pin/list", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
       {
         "method": "hexapla/budget/report",
         "count": 2,
@@ -2498,13 +3140,21 @@ export const metricsGetCountsResult = {
       },
       {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
       {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.304, "p95Ms": 0.861, "p99Ms": 0.861},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {
+        "method": "hexapla/pack/receipt",
+        "count": 2,
+        "p50Ms": 0.108,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
       {
         "method": "hexapla/instructions/get",
         "count": 2,
-        "p50Ms": 0.181,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
+        "p50Ms": 0.128,
+        "p95Ms": 0.304,
+        "p99Ms": 0.304
       }
     ]
   } satisfies MetricsGetResult;
@@ -2512,7 +3162,7 @@ export const metricsGetCountsResult = {
 // testdata/protocol/examples/metrics-get/window.json
 export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
 export const metricsGetWindowResult = {
-    "sequence": 40,
+    "sequence": 41,
     "conversations": 3,
     "turns": 9,
     "fullTokens": 429,
@@ -2520,29 +3170,29 @@ export const metricsGetWindowResult = {
     "blobBytes": 1669,
     "window": {
       "fromSequence": 14,
-      "toSequence": 40,
+      "toSequence": 41,
       "from": "2026-11-21T12:50:42.407Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 2,
       "turns": 5
     },
-    "packs": 1,
-    "packTokens": 971,
+    "packs": 2,
+    "packTokens": 1093,
     "budgetViolations": 0,
-    "forcedDrops": 0,
+    "forcedDrops": 7,
     "unmeasured": 0,
-    "tokens": {"perPack": 971, "perTurn": 194.2, "fullHistoryPerPack": 464},
-    "reduction": -1.0927,
-    "cachedShare": 0.3781,
+    "tokens": {"perPack": 546.5, "perTurn": 218.6, "fullHistoryPerPack": 446.5},
+    "reduction": -0.224,
+    "cachedShare": 0.3359,
     "billed": {
-      "equivalents": 771.5,
-      "fullHistoryEquivalents": 287,
-      "share": 2.6882,
-      "pricedPacks": 1,
-      "dollars": 0.0019,
-      "fullHistoryDollars": 0.0007
+      "equivalents": 893.5,
+      "fullHistoryEquivalents": 501.5,
+      "share": 1.7817,
+      "pricedPacks": 2,
+      "dollars": 0.0022,
+      "fullHistoryDollars": 0.0013
     },
-    "latency": {"count": 1, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
+    "latency": {"count": 2, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
     "retrieval": {
       "requests": 3,
       "asked": 5,
@@ -2622,7 +3272,7 @@ export const metricsGetWindowResult = {
       {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.512, "p95Ms": 0.512, "p99Ms": 0.512},
       {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.362, "p95Ms": 0.362, "p99Ms": 0.362},
       {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.861, "p95Ms": 1.448, "p99Ms": 1.448},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.861, "p95Ms": 1.448, "p99Ms": 1.448},
       {
         "method": "hexapla/budget/report",
         "count": 2,
@@ -2640,15 +3290,23 @@ export const metricsGetWindowResult = {
       },
       {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
       {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.512, "p99Ms": 0.512},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {
+        "method": "hexapla/pack/receipt",
+        "count": 2,
+        "p50Ms": 0.108,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724},
       {
         "method": "hexapla/instructions/get",
         "count": 2,
-        "p50Ms": 0.181,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
+        "p50Ms": 0.128,
+        "p95Ms": 0.304,
+        "p99Ms": 0.304
       },
-      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724}
+      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861}
     ]
   } satisfies MetricsGetResult;
 
@@ -2669,9 +3327,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 40
+    "sequence": 41
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 45, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 46, "completed": "c3"} satisfies SessionCloseResult;

@@ -951,8 +951,26 @@ export interface PackBuildResult {
   pack: Pack;
   /** What of this pack stays, and how it continues the one before. Not part of the checksum. */
   stability: Stability;
+  /**
+   * What the session's pack before showed and this one does not, or in less detail; absent
+   * when that is nothing. Not part of the checksum.
+   */
+  loss?: PackLoss;
   /** The pack in the shape asked for with render. Not part of the checksum. */
   rendering?: Rendering;
+}
+
+/**
+ * PackLoss counts what a pack lost against the one before it; hexapla/pack/receipt lists it,
+ * hexapla/pack/undo takes it back.
+ */
+export interface PackLoss {
+  /** Checksum of the pack before. */
+  previous: string;
+  /** Things that are shown in less detail or not at all. */
+  items: integer;
+  /** Tokens that they took more. */
+  tokens: integer;
 }
 
 /**
@@ -1781,6 +1799,10 @@ export interface AuditEntry {
   session: string;
   /** Checksum of the pack. */
   checksum: string;
+  /** Checksum of the session's pack before, of the same layout, if there was one. */
+  previous?: string;
+  /** Things that the pack before showed in more detail. */
+  lost: integer;
   /** The sequence number it was built at. */
   sequence: integer;
   /** When, RFC 3339. */
@@ -1845,6 +1867,8 @@ export interface PackedParams {
   cachedShare: decimal;
   /** Things left out or reduced. */
   dropped: integer;
+  /** Things that the session's pack before showed in more detail; see hexapla/pack/receipt. */
+  lost: integer;
 }
 
 /** RecordedParams tells of a committed write. */
@@ -1917,6 +1941,156 @@ export interface PinListResult {
   pins: Pin[];
   /** The workspace's newest sequence number. */
   sequence: integer;
+}
+
+/** PackReceiptParams asks what a pack lost. */
+export interface PackReceiptParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Checksum of the pack. */
+  checksum: string;
+  /** Checksum of the pack to compare with; the session's pack before when absent. */
+  against?: string;
+  /** Most facts of one answer; 2,000 when absent, which is the most. */
+  limit?: integer;
+  /** From an earlier answer, to go on with its facts. */
+  cursor?: string;
+}
+
+/**
+ * PackReceiptResult tells what a pack lost against another: the things, and the facts in what
+ * the other showed of them. Each fact either survived or did not, and is listed once.
+ */
+export interface PackReceiptResult {
+  /** The pack before. */
+  from: PackMark;
+  /** The pack. */
+  to: PackMark;
+  /** What is shown in less detail or not at all, in the order of the pack before. */
+  losses: Loss[];
+  /** How many facts there are, one entry for each kind. */
+  counts: FactCount[];
+  /** The facts by kind, in the order of counts, then in order of appearance. */
+  facts: Fact[];
+  /** To go on with the facts; absent at the end. */
+  cursor?: string;
+}
+
+/** Loss is a thing that a pack shows in less detail than the one before, or not at all. */
+export interface Loss {
+  /** As in PackItem. */
+  id: string;
+  /**
+   * Name of the section that it stood in: "system", "pins", "headers", "summaries",
+   * "currentContext", "names", "activeMemory", "retrieved" or "input".
+   */
+  section: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'names' | 'activeMemory' | 'retrieved' | 'input';
+  /** The detail it had, as in PackItem. */
+  from: string;
+  /** The detail it has; "none" when it is out. */
+  to: string;
+  /** Tokens it had. */
+  fromTokens: integer;
+  /** Tokens it has. */
+  toTokens: integer;
+  /**
+   * As in Dropped: "window", "budget", "cap", "rollup" or "archive"; or "renewed" (a fold told
+   * it anew as of now: layer 0, the roster of names, a digest), "unpinned" (the pin was taken
+   * away) or "request" (the client did not send it any more).
+   */
+  reason: 'window' | 'budget' | 'cap' | 'rollup' | 'archive' | 'renewed' | 'unpinned' | 'request';
+  /**
+   * Where the original is: the id of a turn or an output ("c12#3", "c12#3/2"), for
+   * hexapla/context/request; of a conversation ("c12"), for hexapla/conversation/get as well;
+   * or the checksum of the pack before, for hexapla/pack/replay, where that alone has it.
+   */
+  handle: string;
+}
+
+/** FactCount counts the facts of a kind. */
+export interface FactCount {
+  /** As in Fact: "instructions", "errors", "commands", "paths", "identifiers" or "numbers". */
+  kind: 'instructions' | 'errors' | 'commands' | 'paths' | 'identifiers' | 'numbers';
+  /** Those that the pack shows. */
+  survived: integer;
+  /** Those that it does not. */
+  dropped: integer;
+}
+
+/** Fact is a thing in what was lost that later work may depend on, letter by letter. */
+export interface Fact {
+  /**
+   * "instructions" (what the user asks for, demands or forbids), "errors", "commands",
+   * "paths", "identifiers" or "numbers" (values of two digits or more).
+   */
+  kind: 'instructions' | 'errors' | 'commands' | 'paths' | 'identifiers' | 'numbers';
+  /** As it stood in the pack before; escapes of JSON in a call's arguments are resolved. */
+  text: string;
+  /** Whether the pack shows it, letter by letter and as whole words. */
+  survived: boolean;
+  /** As in Loss; the original holds the fact. */
+  handle: string;
+  /** Id of the first item of the pack that shows it, if it survived. */
+  in?: string;
+}
+
+/** PackUndoParams names a pack of the session that lost something. */
+export interface PackUndoParams {
+  /** The session. */
+  session: string;
+  /** Checksum of the pack. */
+  checksum: string;
+  /** Most tokens of what is restored; 2,000 when absent. */
+  maxTokens?: integer;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** PackUndoResult is the pack before, and what the next one will show of what was lost. */
+export interface PackUndoResult {
+  /** Checksum of the session's pack before. */
+  previous: string;
+  /** The checksum of that pack built again. */
+  rebuilt: string;
+  /** Whether they are the same. */
+  match: boolean;
+  /** The pack before, of the form Pack. */
+  pack: Pack;
+  /** What the next pack shows at its end, newest first. */
+  restored: RestoredItem[];
+  /** What it does not. */
+  notRestored: NotRestoredItem[];
+  /** Conversations that were archived and are not any more: the next fold may show them again. */
+  unarchived: string[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** RestoredItem is a thing that was lost and is served again. */
+export interface RestoredItem {
+  /** As in Loss. */
+  id: string;
+  /** As in Loss: what is served. */
+  handle: string;
+  /** The detail it is served in: "header", "summary" or "full". */
+  detail: 'header' | 'summary' | 'full';
+  /** Tokens. */
+  tokens: integer;
+  /** Whether it has the room that it had; false when it is cut for maxTokens. */
+  whole: boolean;
+}
+
+/** NotRestoredItem is a thing that was lost and still is. */
+export interface NotRestoredItem {
+  /** As in Loss. */
+  id: string;
+  /** As in Loss. */
+  handle: string;
+  /**
+   * "budget" (maxTokens is used up), "limit" (over 200 things), "served" (it was served since,
+   * or is restored under another id) or "pack_only" (the pack before alone has it).
+   */
+  reason: 'budget' | 'limit' | 'served' | 'pack_only';
 }
 
 /**
@@ -2052,6 +2226,18 @@ export const PackWhatIfRequest = {
 export const PackDiffRequest = {
   method: 'hexapla/pack/diff',
   type: new RequestType<PackDiffParams, PackDiffResult, ErrorData>('hexapla/pack/diff'),
+} as const;
+
+/** Lists what a pack lost against the one before it, and which facts of that survived. */
+export const PackReceiptRequest = {
+  method: 'hexapla/pack/receipt',
+  type: new RequestType<PackReceiptParams, PackReceiptResult, ErrorData>('hexapla/pack/receipt'),
+} as const;
+
+/** Gives the pack before a pack again, and puts what was lost into the next one. */
+export const PackUndoRequest = {
+  method: 'hexapla/pack/undo',
+  type: new RequestType<PackUndoParams, PackUndoResult, ErrorData>('hexapla/pack/undo'),
 } as const;
 
 /** Lists what packs were built, with what in them, what was dropped and why. */

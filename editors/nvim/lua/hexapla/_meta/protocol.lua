@@ -26,6 +26,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/pack/explain" # Lists everything that a pack shows or could show, with why, what took its place and at which budget it comes in.
 ---| "hexapla/pack/whatIf" # Tells what packs of several budgets and models would be like, without a trace.
 ---| "hexapla/pack/diff" # Compares two packs of the audit log.
+---| "hexapla/pack/receipt" # Lists what a pack lost against the one before it, and which facts of that survived.
+---| "hexapla/pack/undo" # Gives the pack before a pack again, and puts what was lost into the next one.
 ---| "hexapla/audit/query" # Lists what packs were built, with what in them, what was dropped and why.
 ---| "hexapla/instructions/get" # Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context.
 ---| "hexapla/metrics/get" # Returns counts, sizes and latencies of a workspace and of this process.
@@ -529,7 +531,15 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field checksum string # SHA-256 of the pack's canonical bytes, lower-case hex.
 ---@field pack hexapla.Pack # The pack, of the form Pack.
 ---@field stability hexapla.Stability # What of this pack stays, and how it continues the one before. Not part of the checksum.
+---@field loss? hexapla.PackLoss # What the session's pack before showed and this one does not, or in less detail; absent when that is nothing. Not part of the checksum.
 ---@field rendering? hexapla.Rendering # The pack in the shape asked for with render. Not part of the checksum.
+
+---PackLoss counts what a pack lost against the one before it; hexapla/pack/receipt lists it,
+---hexapla/pack/undo takes it back.
+---@class hexapla.PackLoss
+---@field previous string # Checksum of the pack before.
+---@field items integer # Things that are shown in less detail or not at all.
+---@field tokens integer # Tokens that they took more.
 
 ---Stability tells what of a pack stays in packs to come, and compares it with the one built
 ---before it for the session.
@@ -958,6 +968,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field entry integer # Number of the entry.
 ---@field session string # The session.
 ---@field checksum string # Checksum of the pack.
+---@field previous? string # Checksum of the session's pack before, of the same layout, if there was one.
+---@field lost integer # Things that the pack before showed in more detail.
 ---@field sequence integer # The sequence number it was built at.
 ---@field time string # When, RFC 3339.
 ---@field sections hexapla.SectionTokens[] # Tokens by section.
@@ -995,6 +1007,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field available integer # Tokens available.
 ---@field cachedShare number # Share of the pack that is the same bytes as the one before, 0 to 1.
 ---@field dropped integer # Things left out or reduced.
+---@field lost integer # Things that the session's pack before showed in more detail; see hexapla/pack/receipt.
 
 ---RecordedParams tells of a committed write.
 ---@class hexapla.RecordedParams
@@ -1039,3 +1052,78 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.PinListResult
 ---@field pins hexapla.Pin[] # The pins, oldest first.
 ---@field sequence integer # The workspace's newest sequence number.
+
+---PackReceiptParams asks what a pack lost.
+---@class hexapla.PackReceiptParams
+---@field session string # An open session of the workspace.
+---@field checksum string # Checksum of the pack.
+---@field against? string # Checksum of the pack to compare with; the session's pack before when absent.
+---@field limit? integer # Most facts of one answer; 2,000 when absent, which is the most.
+---@field cursor? string # From an earlier answer, to go on with its facts.
+
+---PackReceiptResult tells what a pack lost against another: the things, and the facts in what the
+---other showed of them. Each fact either survived or did not, and is listed once.
+---@class hexapla.PackReceiptResult
+---@field from hexapla.PackMark # The pack before.
+---@field to hexapla.PackMark # The pack.
+---@field losses hexapla.Loss[] # What is shown in less detail or not at all, in the order of the pack before.
+---@field counts hexapla.FactCount[] # How many facts there are, one entry for each kind.
+---@field facts hexapla.Fact[] # The facts by kind, in the order of counts, then in order of appearance.
+---@field cursor? string # To go on with the facts; absent at the end.
+
+---Loss is a thing that a pack shows in less detail than the one before, or not at all.
+---@class hexapla.Loss
+---@field id string # As in PackItem.
+---@field section "system"|"pins"|"headers"|"summaries"|"currentContext"|"names"|"activeMemory"|"retrieved"|"input" # Name of the section that it stood in: "system", "pins", "headers", "summaries", "currentContext", "names", "activeMemory", "retrieved" or "input".
+---@field from string # The detail it had, as in PackItem.
+---@field to string # The detail it has; "none" when it is out.
+---@field fromTokens integer # Tokens it had.
+---@field toTokens integer # Tokens it has.
+---@field reason "window"|"budget"|"cap"|"rollup"|"archive"|"renewed"|"unpinned"|"request" # As in Dropped: "window", "budget", "cap", "rollup" or "archive"; or "renewed" (a fold told it anew as of now: layer 0, the roster of names, a digest), "unpinned" (the pin was taken away) or "request" (the client did not send it any more).
+---@field handle string # Where the original is: the id of a turn or an output ("c12#3", "c12#3/2"), for hexapla/context/request; of a conversation ("c12"), for hexapla/conversation/get as well; or the checksum of the pack before, for hexapla/pack/replay, where that alone has it.
+
+---FactCount counts the facts of a kind.
+---@class hexapla.FactCount
+---@field kind "instructions"|"errors"|"commands"|"paths"|"identifiers"|"numbers" # As in Fact: "instructions", "errors", "commands", "paths", "identifiers" or "numbers".
+---@field survived integer # Those that the pack shows.
+---@field dropped integer # Those that it does not.
+
+---Fact is a thing in what was lost that later work may depend on, letter by letter.
+---@class hexapla.Fact
+---@field kind "instructions"|"errors"|"commands"|"paths"|"identifiers"|"numbers" # "instructions" (what the user asks for, demands or forbids), "errors", "commands", "paths", "identifiers" or "numbers" (values of two digits or more).
+---@field text string # As it stood in the pack before; escapes of JSON in a call's arguments are resolved.
+---@field survived boolean # Whether the pack shows it, letter by letter and as whole words.
+---@field handle string # As in Loss; the original holds the fact.
+---@field in? string # Id of the first item of the pack that shows it, if it survived.
+
+---PackUndoParams names a pack of the session that lost something.
+---@class hexapla.PackUndoParams
+---@field session string # The session.
+---@field checksum string # Checksum of the pack.
+---@field maxTokens? integer # Most tokens of what is restored; 2,000 when absent.
+---@field key? string # Idempotency key.
+
+---PackUndoResult is the pack before, and what the next one will show of what was lost.
+---@class hexapla.PackUndoResult
+---@field previous string # Checksum of the session's pack before.
+---@field rebuilt string # The checksum of that pack built again.
+---@field match boolean # Whether they are the same.
+---@field pack hexapla.Pack # The pack before, of the form Pack.
+---@field restored hexapla.RestoredItem[] # What the next pack shows at its end, newest first.
+---@field notRestored hexapla.NotRestoredItem[] # What it does not.
+---@field unarchived string[] # Conversations that were archived and are not any more: the next fold may show them again.
+---@field sequence integer # The workspace's newest sequence number.
+
+---RestoredItem is a thing that was lost and is served again.
+---@class hexapla.RestoredItem
+---@field id string # As in Loss.
+---@field handle string # As in Loss: what is served.
+---@field detail "header"|"summary"|"full" # The detail it is served in: "header", "summary" or "full".
+---@field tokens integer # Tokens.
+---@field whole boolean # Whether it has the room that it had; false when it is cut for maxTokens.
+
+---NotRestoredItem is a thing that was lost and still is.
+---@class hexapla.NotRestoredItem
+---@field id string # As in Loss.
+---@field handle string # As in Loss.
+---@field reason "budget"|"limit"|"served"|"pack_only" # "budget" (maxTokens is used up), "limit" (over 200 things), "served" (it was served since, or is restored under another id) or "pack_only" (the pack before alone has it).
