@@ -154,6 +154,8 @@ type Summary struct {
 	OpenQuestions  []string     `json:"openQuestions"`
 	Retrievable    bool         `json:"retrievable"`
 	Source         string       `json:"source"`
+	// Confidence is the share of its claims that the conversation bears out.
+	Confidence float64 `json:"confidence,omitempty"`
 }
 
 // Where a header, a summary or the current context came from.

@@ -47,11 +47,13 @@ func (b *backend) conversationRecord(ctx context.Context, p *wire.ConversationRe
 	result := &wire.ConversationRecordResult{
 		Conversation: reply.Conversation, TurnNumbers: list(reply.Numbers), Sequence: reply.Sequence, Opened: reply.Opened,
 		Done: reply.Done, Completed: reply.Completed, ToolResults: []wire.CompressedToolResult{}, Warnings: warnings(ctx),
+		Flagged: flagsToWire(reply.Flags),
 	}
 	for _, r := range reply.Results {
 		result.ToolResults = append(result.ToolResults, compressedToWire(r.Compressed, r.Blob))
 	}
 	b.recorded(p.Session, wire.MethodConversationRecord, reply.Sequence, reply.Conversation)
+	b.drifted(p.Session, reply.Swing)
 	return result, nil
 }
 

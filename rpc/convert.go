@@ -230,7 +230,7 @@ func changesFromWire(changes []wire.CodeChange) []layers.CodeChange {
 func summaryToWire(s layers.Summary) wire.Summary {
 	return wire.Summary{
 		Content: s.Content, KeyDecisions: list(s.KeyDecisions), CodeChanges: changesToWire(s.CodeChanges),
-		OpenQuestions: list(s.OpenQuestions), Retrievable: s.Retrievable, Source: s.Source,
+		OpenQuestions: list(s.OpenQuestions), Retrievable: s.Retrievable, Source: s.Source, Confidence: s.Confidence,
 	}
 }
 

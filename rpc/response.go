@@ -41,7 +41,7 @@ func (b *backend) responseIngest(ctx context.Context, p *wire.ResponseIngestPara
 	}
 	result := &wire.ResponseIngestResult{
 		Content: req.Answer.Content, ToolUses: callsToWire(req.Answer.ToolUses), HousekeepingApplied: reply.Applied,
-		Problems: []wire.Problem{}, Conversation: reply.Conversation, TurnNumber: reply.Number, Sequence: reply.Sequence,
+		Problems: []wire.Problem{}, Flagged: flagsToWire(reply.Flags), Conversation: reply.Conversation, TurnNumber: reply.Number, Sequence: reply.Sequence,
 	}
 	for _, problem := range reply.Problems {
 		result.Problems = append(result.Problems, wire.Problem(problem))
@@ -51,6 +51,7 @@ func (b *backend) responseIngest(ctx context.Context, p *wire.ResponseIngestPara
 		result.Context = &answer
 	}
 	b.recorded(p.Session, wire.MethodResponseIngest, reply.Sequence, reply.Conversation)
+	b.drifted(p.Session, reply.Swing)
 	return result, nil
 }
 
@@ -68,8 +69,9 @@ func (b *backend) housekeepingApply(ctx context.Context, p *wire.HousekeepingApp
 		return nil, domainError(err)
 	}
 	b.recorded(p.Session, wire.MethodHousekeepingApply, reply.Sequence, reply.Conversation)
+	b.drifted(p.Session, reply.Swing)
 	return &wire.HousekeepingApplyResult{
 		Conversation: reply.Conversation, Header: headerToWire(reply.Header), Summary: summaryToWire(reply.Summary),
-		CurrentContext: contextToWire(reply.Context), Trimmed: list(reply.Trimmed), Sequence: reply.Sequence,
+		CurrentContext: contextToWire(reply.Context), Trimmed: list(reply.Trimmed), Flagged: flagsToWire(reply.Flags), Sequence: reply.Sequence,
 	}, nil
 }

@@ -27,6 +27,24 @@ type kept struct {
 	trio     trioRecord
 	exchange digest.Exchange
 	trimmed  []string
+	says     layers.Housekeeping // all that the model ever said of it and that is borne out
+	checked  *digest.Verified    // what the model said, without what nothing bears out; nil if it said nothing
+}
+
+// said is the housekeeping that counts.
+func (k *kept) said() *layers.Housekeeping {
+	if k.checked == nil {
+		return nil
+	}
+	return &k.checked.Housekeeping
+}
+
+// flags are the claims that do not.
+func (k *kept) flags() []Flag {
+	if k.checked == nil {
+		return nil
+	}
+	return k.checked.Flags
 }
 
 // complete writes the last version of a conversation and its trio.
@@ -49,7 +67,7 @@ func (ws *Workspace) keepHouse(tx *storage.Tx, c completion) (kept, error) {
 		Terms: terms.NewDoc(text, digest.EntitiesOf(text)).Encode(),
 	})
 	if c.housekeeping != nil {
-		tx.Put(storage.Draft{Kind: kindHousekeeping, ID: c.id, Parent: c.id, Body: encode(c.housekeeping)})
+		tx.Put(storage.Draft{Kind: kindHousekeeping, ID: c.id, Parent: c.id, Body: encode(out.says)})
 	}
 	return out, nil
 }
@@ -69,18 +87,37 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 		ID: c.id, Session: c.record.Session, Opened: c.record.Opened, Outcome: c.record.Outcome, Turns: turns,
 	}}}
 	trio := trioRecord{Header: digest.Header(out.exchange, counter), Summary: digest.Summary(out.exchange, counter)}
-	if before, _, ok, err := latest[trioRecord](v, kindTrio, c.id); err != nil {
-		return kept{}, err
-	} else if ok {
-		keepSaid(&trio, before)
-	}
 	if c.record.Outcome != layers.OutcomeCompleted || trio.Header.Outcome == layers.OutcomeOngoing {
 		// The rule may infer that a completed conversation ended in an error;
 		// otherwise what the client says of the end holds.
 		trio.Header.Outcome = c.record.Outcome
 	}
+	before, _, _, err := latest[layers.Housekeeping](v, kindHousekeeping, c.id)
+	if err != nil {
+		return kept{}, err
+	}
+	before.LLM.ResponseHeader.Outcome = "" // it was of that moment
+	before.LLM.CurrentContext = nil
 	if c.housekeeping != nil {
-		said(&trio, c.housekeeping)
+		checked := digest.Verify(*c.housekeeping, ws.evidence(v, c, turns))
+		out.checked = &checked
+		before = sayMore(before, checked.Housekeeping)
+	}
+	said(&trio, &before)
+	out.says = before
+	switch {
+	case trio.Summary.Source == layers.SourceRule:
+		e := &digest.Evidence{}
+		addTurns(e, turns, nil, false)
+		trio.Summary.Confidence = digest.Confidence(trio.Summary, e)
+	case out.checked != nil && c.housekeeping.LLM.ContextSummary != "":
+		trio.Summary.Confidence = out.checked.Confidence
+	default:
+		kept, _, _, err := latest[trioRecord](v, kindTrio, c.id)
+		if err != nil {
+			return out, err
+		}
+		trio.Summary.Confidence = kept.Summary.Confidence
 	}
 	trio.Header.ID, trio.Summary.ConversationID = c.id, c.id
 	trio.Header.TokenCount = tokens
@@ -94,15 +131,29 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	return out, nil
 }
 
-// keepSaid carries over what the model said of the conversation before.
-func keepSaid(trio *trioRecord, before trioRecord) {
-	if before.Header.Source == layers.SourceHousekeeping {
-		outcome := trio.Header.Outcome
-		trio.Header = before.Header
-		trio.Header.Outcome = outcome
-	}
-	if before.Summary.Source == layers.SourceHousekeeping {
-		trio.Summary = before.Summary
+// sayMore is what the model said of a conversation before, with what it says now
+// in the place of the same members.
+func sayMore(before, now layers.Housekeeping) layers.Housekeeping {
+	out := now
+	h, b := &out.LLM.ResponseHeader, before.LLM.ResponseHeader
+	h.Topic, h.Summary = either(h.Topic, b.Topic), either(h.Summary, b.Summary)
+	inherit(&h.KeyEntities, b.KeyEntities)
+	out.LLM.ContextSummary = either(out.LLM.ContextSummary, before.LLM.ContextSummary)
+	inherit(&out.LLM.KeyDecisions, before.LLM.KeyDecisions)
+	inherit(&out.LLM.CodeChanges, before.LLM.CodeChanges)
+	inherit(&out.LLM.OpenQuestions, before.LLM.OpenQuestions)
+	u := &out.User
+	u.QueryHeader = either(u.QueryHeader, before.User.QueryHeader)
+	u.UnderstoodIntent = either(u.UnderstoodIntent, before.User.UnderstoodIntent)
+	u.Satisfaction = either(u.Satisfaction, before.User.Satisfaction)
+	inherit(&u.ContextUsed, before.User.ContextUsed)
+	inherit(&u.Corrections, before.User.Corrections)
+	return out
+}
+
+func inherit[T any](list *[]T, from []T) {
+	if len(*list) == 0 {
+		*list = from
 	}
 }
 
@@ -148,21 +199,27 @@ type renewal struct {
 	housekeeping *layers.Housekeeping
 }
 
+// renewed is layer 0 after a renewal.
+type renewed struct {
+	context layers.CurrentContext
+	trimmed []string // names of fields that were over their cap
+	swing   *Swing
+}
+
 // renew writes the next version of layer 0: what the model said, where it said
-// something, and the rule's story where it never did. It returns the names of
-// fields that were over their cap.
-func (ws *Workspace) renew(tx *storage.Tx, r renewal) (layers.CurrentContext, []string, error) {
+// something, and the rule's story where it never did.
+func (ws *Workspace) renew(tx *storage.Tx, r renewal) (renewed, error) {
 	v, counter := tx.View(), ws.standard()
-	previous, _, ok, err := currentContext(v, r.session)
+	previous, at, ok, err := currentContext(v, r.session)
 	if err != nil {
-		return previous, nil, err
+		return renewed{}, err
 	}
 	story := digest.Story{Ongoing: r.ongoing}
 	if ok {
 		story.Previous = &previous
 	}
 	if story.Trios, err = triosOf(v, r, storyLength); err != nil {
-		return previous, nil, err
+		return renewed{}, err
 	}
 	next := digest.CurrentContext(story, counter)
 	if ok && previous.Source == layers.SourceHousekeeping {
@@ -176,9 +233,15 @@ func (ws *Workspace) renew(tx *storage.Tx, r renewal) (layers.CurrentContext, []
 	}
 	next, trimmed := digest.TrimCurrentContext(next, counter)
 	body := encode(next)
-	tx.Put(storage.Draft{Kind: kindContext, ID: r.session, Body: body})
+	out := renewed{context: next, trimmed: trimmed}
+	seq := tx.Put(storage.Draft{Kind: kindContext, ID: r.session, Body: body})
 	tx.Put(storage.Draft{Kind: kindContext, ID: workspaceContext, Body: body})
-	return next, trimmed, nil
+	if ok && r.housekeeping != nil && r.housekeeping.LLM.CurrentContext != nil {
+		if d := distance(contextTerms(previous), contextTerms(next)); d >= DriftAlert {
+			out.swing = &Swing{Distance: d, From: at, To: seq}
+		}
+	}
+	return out, nil
 }
 
 // sayContext puts the fields that the model gave in place of the ones before.
@@ -277,8 +340,8 @@ func turnsOf(v storage.View, conversation string) (turns []layers.Turn, tokens i
 }
 
 // renewalOf is the renewal that follows from one conversation's change.
-func renewalOf(session string, outcome layers.Outcome, k kept, h *layers.Housekeeping) renewal {
-	r := renewal{session: session, housekeeping: h}
+func renewalOf(session string, outcome layers.Outcome, k kept) renewal {
+	r := renewal{session: session, housekeeping: k.said()}
 	if outcome == layers.OutcomeOngoing {
 		r.ongoing = &k.exchange
 	} else {
@@ -294,7 +357,9 @@ type HousekeepingReply struct {
 	Summary      layers.Summary
 	Context      layers.CurrentContext
 	Trimmed      []string
-	Sequence     int64 `json:"-"`
+	Flags        []Flag
+	Swing        *Swing // nil if layer 0 says much the same as before
+	Sequence     int64  `json:"-"`
 }
 
 // ApplyHousekeeping writes what the model says of a conversation; without an
@@ -331,10 +396,10 @@ func (s *Session) ApplyHousekeeping(ctx context.Context, conversation string, h 
 		if err != nil {
 			return HousekeepingReply{}, err
 		}
-		context, trimmed, err := ws.renew(tx, renewalOf(s.ID, record.Outcome, out, &h))
+		renewed, err := ws.renew(tx, renewalOf(s.ID, record.Outcome, out))
 		return HousekeepingReply{
 			Conversation: id, Header: out.trio.Header, Summary: out.trio.Summary,
-			Context: context, Trimmed: append(out.trimmed, trimmed...),
+			Context: renewed.context, Trimmed: append(out.trimmed, renewed.trimmed...), Flags: out.flags(), Swing: renewed.swing,
 		}, err
 	})
 	reply.Sequence = receipt.Seq

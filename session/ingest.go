@@ -219,6 +219,8 @@ type IngestReply struct {
 	Applied      bool // housekeeping
 	Context      *ContextReply
 	Problems     []Problem
+	Flags        []Flag
+	Swing        *Swing
 	Sequence     int64 `json:"-"`
 }
 
@@ -246,6 +248,7 @@ func (s *Session) Ingest(ctx context.Context, req IngestRequest) (IngestReply, e
 		}
 		reply := IngestReply{
 			Conversation: out.Conversation, Number: out.Numbers[0], Applied: a.Housekeeping != nil, Problems: a.Problems,
+			Flags: out.Flags, Swing: out.Swing,
 		}
 		return reply, s.answerPart(ctx, tx, a, &reply)
 	})
@@ -266,7 +269,7 @@ func (s *Session) ingestRest(ctx context.Context, req IngestRequest) (IngestRepl
 			if err != nil {
 				return reply, err
 			}
-			reply.Conversation = out.Conversation
+			reply.Conversation, reply.Flags, reply.Swing = out.Conversation, out.Flags, out.Swing
 		}
 		return reply, s.answerPart(ctx, tx, a, &reply)
 	})

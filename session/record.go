@@ -38,7 +38,9 @@ type RecordReply struct {
 	Done         bool
 	Completed    string
 	Results      []StoredResult
-	Sequence     int64 `json:"-"`
+	Flags        []Flag // claims of the housekeeping that nothing bears out
+	Swing        *Swing // nil if layer 0 says much the same as before
+	Sequence     int64  `json:"-"`
 }
 
 // StoredResult is a tool result as it is stored.
@@ -71,7 +73,7 @@ func (s *Session) Record(ctx context.Context, req RecordRequest) (RecordReply, e
 func (ws *Workspace) record(tx *storage.Tx, session string, req RecordRequest, turns []preparedTurn) (RecordReply, error) {
 	v := tx.View()
 	reply := RecordReply{Results: []StoredResult{}, Numbers: []int{}}
-	renewal := renewal{session: session, housekeeping: req.Housekeeping}
+	renewal := renewal{session: session}
 	at, err := ws.place(tx, v, session, req, turns, &reply, &renewal)
 	if err != nil {
 		return reply, err
@@ -136,7 +138,9 @@ func (ws *Workspace) record(tx *storage.Tx, session string, req RecordRequest, t
 	default:
 		return reply, nil
 	}
-	_, _, err = ws.renew(tx, renewal)
+	renewal.housekeeping, reply.Flags = out.said(), out.flags()
+	renewed, err := ws.renew(tx, renewal)
+	reply.Swing = renewed.swing
 	return reply, err
 }
 

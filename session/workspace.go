@@ -310,7 +310,7 @@ func (s *Session) Close(ctx context.Context, key string) (completed string, seq 
 			if err != nil {
 				return closedSession{}, err
 			}
-			if _, _, err := ws.renew(tx, renewal{session: s.ID, done: []kept{done}}); err != nil {
+			if _, err := ws.renew(tx, renewal{session: s.ID, done: []kept{done}}); err != nil {
 				return closedSession{}, err
 			}
 		}

@@ -15,6 +15,8 @@ type Evidence struct {
 	Other []string // what the model said before, its calls, and what tools printed
 	IDs   func(id string) bool
 	More  func() (string, bool)
+	// Partial tells that More left texts out; then what is not found may be true.
+	Partial bool
 
 	numbers []number // of the texts up to read
 	read    int
@@ -42,7 +44,7 @@ func (e *Evidence) anyBears(c Claim) bool {
 	for i := 0; ; i++ {
 		text, ok := e.text(i)
 		if !ok {
-			return false
+			return e.Partial
 		}
 		if e.bears(i, text, c) {
 			return true

@@ -2,11 +2,13 @@ package digest_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,5 +166,65 @@ func TestFabricationsAreFlagged(t *testing.T) {
 	t.Logf("%d of 100 flagged", caught)
 	if caught < 95 {
 		t.Errorf("%d of 100 fabrications are flagged", caught)
+	}
+}
+
+// TestRuleSummariesAreTrue: of the statements in summaries that are extracted
+// from the five longest recorded sessions, at least 95 of 100 are borne out by
+// the conversation.
+func TestRuleSummariesAreTrue(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(shareddata.Dir(t), "claude-code", "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := func(file string) int64 {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(size(b), size(a)) })
+	c := counter(t)
+	statements, borneOut, summaries := 0, 0, 0
+	for _, file := range files[:5] {
+		for _, conversation := range recorded(t, file) {
+			summary := digest.Summary(digest.Exchange{Conversation: conversation}, c)
+			e := &digest.Evidence{}
+			for _, turn := range conversation.Turns {
+				if turn.Role == layers.RoleUser {
+					e.User = append(e.User, turn.Text)
+				}
+				e.Other = append(e.Other, turn.Text)
+				for _, call := range turn.Calls {
+					e.Other = append(e.Other, digest.Arguments(call.Input))
+				}
+				for _, result := range turn.Results {
+					e.Other = append(e.Other, result.Content)
+				}
+			}
+			summaries++
+			all := slices.Concat(strings.SplitAfter(summary.Content, ". "), summary.KeyDecisions, summary.OpenQuestions)
+			for _, change := range summary.CodeChanges {
+				all = append(all, strings.Join(change.Files, " ")+" "+change.Summary)
+			}
+			for _, statement := range all {
+				claims := digest.ClaimsOf(statement)
+				if len(claims) == 0 {
+					continue
+				}
+				statements++
+				if i := slices.IndexFunc(claims, func(c digest.Claim) bool { return !e.Holds(c) }); i < 0 {
+					borneOut++
+				} else {
+					t.Logf("%s %s: %+v in %q", filepath.Base(file), conversation.ID, claims[i], statement)
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d statements with a claim in %d summaries are borne out", borneOut, statements, summaries)
+	if summaries == 0 || 100*borneOut < 95*statements {
+		t.Errorf("%d of %d statements in %d summaries", borneOut, statements, summaries)
 	}
 }

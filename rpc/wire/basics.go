@@ -157,6 +157,9 @@ type Summary struct {
 	Retrievable bool `json:"retrievable"`
 	// "housekeeping" when the model said it, "rule" when it was extracted.
 	Source string `json:"source" enum:"housekeeping,rule"`
+	// Share of its claims (names, numbers, quotations, ids) that the conversation
+	// bears out, 0 to 1; absent where it was not checked.
+	Confidence float64 `json:"confidence,omitempty"`
 }
 
 // ActiveEntities are the things work is about at the moment.

@@ -45,34 +45,37 @@ type Method struct {
 
 // Names of all methods. The noun comes first, as in LSP.
 const (
-	MethodSessionOpen        = "hexapla/session/open"
-	MethodSessionList        = "hexapla/session/list"
-	MethodSessionClose       = "hexapla/session/close"
-	MethodConversationRecord = "hexapla/conversation/record"
-	MethodConversationGet    = "hexapla/conversation/get"
-	MethodToolRecord         = "hexapla/tool/record"
-	MethodBlobRead           = "hexapla/blob/read"
-	MethodResponseIngest     = "hexapla/response/ingest"
-	MethodHousekeepingApply  = "hexapla/housekeeping/apply"
-	MethodContextRequest     = "hexapla/context/request"
-	MethodSearchQuery        = "hexapla/search/query"
-	MethodReferenceLookup    = "hexapla/reference/lookup"
-	MethodPinAdd             = "hexapla/pin/add"
-	MethodPinRemove          = "hexapla/pin/remove"
-	MethodPinList            = "hexapla/pin/list"
-	MethodPackBuild          = "hexapla/pack/build"
-	MethodBudgetReport       = "hexapla/budget/report"
-	MethodPackReplay         = "hexapla/pack/replay"
-	MethodPackExplain        = "hexapla/pack/explain"
-	MethodPackWhatIf         = "hexapla/pack/whatIf"
-	MethodPackDiff           = "hexapla/pack/diff"
-	MethodPackReceipt        = "hexapla/pack/receipt"
-	MethodPackUndo           = "hexapla/pack/undo"
-	MethodAuditQuery         = "hexapla/audit/query"
-	MethodInstructionsGet    = "hexapla/instructions/get"
-	MethodMetricsGet         = "hexapla/metrics/get"
-	EventPacked              = "hexapla/event/packed"
-	EventRecorded            = "hexapla/event/recorded"
+	MethodSessionOpen          = "hexapla/session/open"
+	MethodSessionList          = "hexapla/session/list"
+	MethodSessionClose         = "hexapla/session/close"
+	MethodConversationRecord   = "hexapla/conversation/record"
+	MethodConversationGet      = "hexapla/conversation/get"
+	MethodToolRecord           = "hexapla/tool/record"
+	MethodBlobRead             = "hexapla/blob/read"
+	MethodResponseIngest       = "hexapla/response/ingest"
+	MethodHousekeepingApply    = "hexapla/housekeeping/apply"
+	MethodHousekeepingHistory  = "hexapla/housekeeping/history"
+	MethodHousekeepingRollback = "hexapla/housekeeping/rollback"
+	MethodContextRequest       = "hexapla/context/request"
+	MethodSearchQuery          = "hexapla/search/query"
+	MethodReferenceLookup      = "hexapla/reference/lookup"
+	MethodPinAdd               = "hexapla/pin/add"
+	MethodPinRemove            = "hexapla/pin/remove"
+	MethodPinList              = "hexapla/pin/list"
+	MethodPackBuild            = "hexapla/pack/build"
+	MethodBudgetReport         = "hexapla/budget/report"
+	MethodPackReplay           = "hexapla/pack/replay"
+	MethodPackExplain          = "hexapla/pack/explain"
+	MethodPackWhatIf           = "hexapla/pack/whatIf"
+	MethodPackDiff             = "hexapla/pack/diff"
+	MethodPackReceipt          = "hexapla/pack/receipt"
+	MethodPackUndo             = "hexapla/pack/undo"
+	MethodAuditQuery           = "hexapla/audit/query"
+	MethodInstructionsGet      = "hexapla/instructions/get"
+	MethodMetricsGet           = "hexapla/metrics/get"
+	EventPacked                = "hexapla/event/packed"
+	EventRecorded              = "hexapla/event/recorded"
+	EventDrift                 = "hexapla/event/drift"
 )
 
 // Methods returns the table in the order of protocol.md. The caller owns the
@@ -100,6 +103,10 @@ func Methods() []Method {
 			KindNotFound, KindOpIDReused, KindTooLarge, KindConversationDone, KindStorageFull),
 		request[HousekeepingApplyParams, HousekeepingApplyResult](MethodHousekeepingApply, ClassWrite,
 			"Applies what the model says of a conversation: header, summary and current context.", KindNotFound, KindOpIDReused),
+		request[HousekeepingHistoryParams, HousekeepingHistoryResult](MethodHousekeepingHistory, ClassRead,
+			"Lists the versions of a session's current context, newest first, with how far each is from the one before.", KindNotFound),
+		request[HousekeepingRollbackParams, HousekeepingRollbackResult](MethodHousekeepingRollback, ClassWrite,
+			"Puts an earlier version of the current context in force again.", KindNotFound, KindOpIDReused),
 		request[ContextRequestParams, ContextRequestResult](MethodContextRequest, ClassWrite,
 			"Answers the model's context requests; what was served is part of the next pack.", KindNotFound, KindOpIDReused),
 		request[SearchQueryParams, SearchQueryResult](MethodSearchQuery, ClassRead,
@@ -137,6 +144,7 @@ func Methods() []Method {
 			"Returns counts, sizes and latencies of a workspace and of this process.", KindNotFound),
 		event[PackedParams](EventPacked, "A pack was built."),
 		event[RecordedParams](EventRecorded, "A write was committed."),
+		event[DriftParams](EventDrift, "The model gave a current context that says something else than the one before."),
 	}
 }
 

@@ -118,6 +118,8 @@ type ConversationRecordResult struct {
 	Completed string `json:"completed,omitempty"`
 	// Compressed form of each tool result, in order.
 	ToolResults []CompressedToolResult `json:"toolResults"`
+	// Claims of the housekeeping that nothing bears out, and that were left out.
+	Flagged []Flag `json:"flagged"`
 	// Things the client should know, such as "text_normalised".
 	Warnings []string `json:"warnings"`
 }
@@ -266,6 +268,8 @@ type ResponseIngestResult struct {
 	Context *ContextAnswer `json:"context,omitempty"`
 	// Parts that could not be used.
 	Problems []Problem `json:"problems"`
+	// Claims of the housekeeping that nothing bears out, and that were left out.
+	Flagged []Flag `json:"flagged"`
 	// The conversation.
 	Conversation string `json:"conversation"`
 	// Number given to the assistant's turn.
@@ -298,6 +302,8 @@ type HousekeepingApplyResult struct {
 	CurrentContext CurrentContext `json:"currentContext"`
 	// Fields that were over their cap and were trimmed.
 	Trimmed []string `json:"trimmed"`
+	// Claims of the housekeeping that nothing bears out, and that were left out.
+	Flagged []Flag `json:"flagged"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
 }

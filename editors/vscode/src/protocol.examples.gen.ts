@@ -13,9 +13,14 @@ import type {
   ConversationGetResult,
   ConversationRecordParams,
   ConversationRecordResult,
+  DriftParams,
   ErrorData,
   HousekeepingApplyParams,
   HousekeepingApplyResult,
+  HousekeepingHistoryParams,
+  HousekeepingHistoryResult,
+  HousekeepingRollbackParams,
+  HousekeepingRollbackResult,
   InstructionsGetParams,
   InstructionsGetResult,
   MetricsGetParams,
@@ -112,6 +117,7 @@ export const conversationRecordQueryResult = {
     "opened": true,
     "done": false,
     "toolResults": [],
+    "flagged": [],
     "warnings": []
   } satisfies ConversationRecordResult;
 
@@ -193,6 +199,7 @@ export const conversationRecordToolsResult = {
         }
       }
     ],
+    "flagged": [],
     "warnings": []
   } satisfies ConversationRecordResult;
 
@@ -504,6 +511,7 @@ export const responseIngestRawResult = {
     "toolUses": [],
     "housekeepingApplied": true,
     "problems": [],
+    "flagged": [],
     "conversation": "c1",
     "turnNumber": 4,
     "sequence": 15
@@ -530,6 +538,7 @@ export const conversationRecordWholeResult = {
     "opened": true,
     "done": true,
     "toolResults": [],
+    "flagged": [],
     "warnings": []
   } satisfies ConversationRecordResult;
 
@@ -554,6 +563,7 @@ export const conversationRecordRepeatedResult = {
     "opened": true,
     "done": true,
     "toolResults": [],
+    "flagged": [],
     "warnings": []
   } satisfies ConversationRecordResult;
 
@@ -663,7 +673,8 @@ export const housekeepingApplyLaterResult = {
       "codeChanges": [],
       "openQuestions": ["Should days be known?"],
       "retrievable": true,
-      "source": "rule"
+      "source": "rule",
+      "confidence": 1
     },
     "currentContext": {
       "overallNarrative": "Timers of brewlog are being made reliable.",
@@ -676,8 +687,143 @@ export const housekeepingApplyLaterResult = {
       "source": "housekeeping"
     },
     "trimmed": [],
+    "flagged": [],
     "sequence": 27
   } satisfies HousekeepingApplyResult;
+
+// testdata/protocol/examples/housekeeping-apply/flagged.json
+export const housekeepingApplyFlaggedParams = {
+    "session": "main",
+    "conversation": "c2",
+    "housekeeping": {
+      "llm": {
+        "keyDecisions": ["Days stay unknown to ParseTimer.", "Weeks are parsed in timer/weeks.go."],
+        "currentContext": {
+          "overallNarrative": "Coffee beans are sorted by colour, and nothing else matters now.",
+          "currentObjective": "Sort the beans",
+          "keyAchievements": ["Beans are sorted"],
+          "contextualState": "All green",
+          "nextSteps": ["Roast them"],
+          "activeEntities": {
+            "files": ["timer/timer.go"],
+            "functions": [],
+            "concepts": ["roasting"]
+          },
+          "lastUpdated": "2026-03-02T09:25:00Z"
+        }
+      },
+      "user": {}
+    },
+    "key": "h-2"
+  } satisfies HousekeepingApplyParams;
+export const housekeepingApplyFlaggedResult = {
+    "conversation": "c2",
+    "header": {
+      "id": "c2",
+      "timestamp": "2026-03-02T09:20:00Z",
+      "topic": "Units of the timer",
+      "keyEntities": ["timer/timer.go", "ParseTimer"],
+      "outcome": "completed",
+      "tokenCount": 31,
+      "summary": "h, m and s are known",
+      "source": "housekeeping"
+    },
+    "summary": {
+      "content": "Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.",
+      "keyDecisions": ["Days stay unknown to ParseTimer."],
+      "codeChanges": [],
+      "openQuestions": ["Should days be known?"],
+      "retrievable": true,
+      "source": "rule",
+      "confidence": 1
+    },
+    "currentContext": {
+      "overallNarrative": "Coffee beans are sorted by colour, and nothing else matters now.",
+      "currentObjective": "Sort the beans",
+      "keyAchievements": ["Beans are sorted"],
+      "activeEntities": {
+        "files": ["timer/timer.go"],
+        "functions": ["ParseTimer"],
+        "concepts": ["roasting"]
+      },
+      "contextualState": "All green",
+      "nextSteps": ["Roast them"],
+      "lastUpdated": "2026-03-02T09:20:00Z",
+      "source": "housekeeping"
+    },
+    "trimmed": [],
+    "flagged": [{"path": "llm.keyDecisions[1]", "kind": "path", "text": "timer/weeks.go"}],
+    "sequence": 31
+  } satisfies HousekeepingApplyResult;
+
+// testdata/protocol/examples/event-drift/swing.json
+export const eventDriftSwingParams = {"session": "main", "drift": 0.6451612903225806, "from": 26, "to": 30} satisfies DriftParams;
+
+// testdata/protocol/examples/housekeeping-history/newest.json
+export const housekeepingHistoryNewestParams = {"session": "main", "limit": 2} satisfies HousekeepingHistoryParams;
+export const housekeepingHistoryNewestResult = {
+    "versions": [
+      {
+        "sequence": 30,
+        "drift": 0.6451612903225806,
+        "currentContext": {
+          "overallNarrative": "Coffee beans are sorted by colour, and nothing else matters now.",
+          "currentObjective": "Sort the beans",
+          "keyAchievements": ["Beans are sorted"],
+          "activeEntities": {
+            "files": ["timer/timer.go"],
+            "functions": ["ParseTimer"],
+            "concepts": ["roasting"]
+          },
+          "contextualState": "All green",
+          "nextSteps": ["Roast them"],
+          "lastUpdated": "2026-03-02T09:20:00Z",
+          "source": "housekeeping"
+        }
+      },
+      {
+        "sequence": 26,
+        "drift": 0,
+        "currentContext": {
+          "overallNarrative": "Timers of brewlog are being made reliable.",
+          "currentObjective": "Fix ParseTimer",
+          "keyAchievements": ["ParseTimer adds its parts"],
+          "activeEntities": {
+            "files": ["timer/timer.go"],
+            "functions": ["ParseTimer"],
+            "concepts": []
+          },
+          "contextualState": "Tests pass",
+          "nextSteps": ["Decide on unknown units"],
+          "lastUpdated": "2026-03-02T09:20:00Z",
+          "source": "housekeeping"
+        }
+      }
+    ],
+    "more": 26
+  } satisfies HousekeepingHistoryResult;
+
+// testdata/protocol/examples/housekeeping-rollback/nothing.json
+export const housekeepingRollbackNothingParams = {"session": "main", "to": 27} satisfies HousekeepingRollbackParams;
+export const housekeepingRollbackNothingError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+
+// testdata/protocol/examples/housekeeping-rollback/first.json
+export const housekeepingRollbackFirstParams = {"session": "main", "to": 26} satisfies HousekeepingRollbackParams;
+export const housekeepingRollbackFirstResult = {
+    "from": 30,
+    "to": 26,
+    "currentContext": {
+      "overallNarrative": "Timers of brewlog are being made reliable.",
+      "currentObjective": "Fix ParseTimer",
+      "keyAchievements": ["ParseTimer adds its parts"],
+      "activeEntities": {"files": ["timer/timer.go"], "functions": ["ParseTimer"], "concepts": []},
+      "contextualState": "Tests pass",
+      "nextSteps": ["Decide on unknown units"],
+      "lastUpdated": "2026-03-02T09:20:00Z",
+      "source": "housekeeping"
+    },
+    "sequence": 33
+  } satisfies HousekeepingRollbackResult;
 
 // testdata/protocol/examples/conversation-record/next.json
 export const conversationRecordNextParams = {
@@ -694,10 +840,11 @@ export const conversationRecordNextParams = {
 export const conversationRecordNextResult = {
     "conversation": "c3",
     "turnNumbers": [1],
-    "sequence": 31,
+    "sequence": 37,
     "opened": true,
     "done": false,
     "toolResults": [],
+    "flagged": [],
     "warnings": []
   } satisfies ConversationRecordResult;
 
@@ -732,9 +879,10 @@ export const responseIngestStructuredResult = {
       "archived": []
     },
     "problems": [],
+    "flagged": [],
     "conversation": "c3",
     "turnNumber": 2,
-    "sequence": 33
+    "sequence": 39
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/response-ingest/malformed.json
@@ -751,9 +899,10 @@ export const responseIngestMalformedResult = {
     "problems": [
       {"part": "housekeeping", "message": "the block is not a JSON object: not valid at byte 73"}
     ],
+    "flagged": [],
     "conversation": "c3",
     "turnNumber": 3,
-    "sequence": 34
+    "sequence": 40
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/context-request/ids.json
@@ -786,7 +935,7 @@ export const contextRequestIdsResult = {
     "deferred": [{"conversation": "c99", "detail": "mixed", "reason": "not_found"}],
     "topics": [],
     "archived": [],
-    "sequence": 35
+    "sequence": 41
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-request/topics.json
@@ -806,7 +955,7 @@ export const contextRequestTopicsResult = {
       }
     ],
     "archived": ["c2"],
-    "sequence": 37
+    "sequence": 43
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/search-query/words.json
@@ -816,12 +965,12 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c3",
         "turn": 1,
-        "score": 0.868712,
+        "score": 0.859357,
         "coverage": 0.701633,
         "parts": {
           "lexical": 1,
           "passage": 1,
-          "conversation": 0.651949,
+          "conversation": 0.59114,
           "temporal": 0.99734,
           "entities": 0,
           "errors": 0,
@@ -842,13 +991,13 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c2",
         "turn": 2,
-        "score": 0.801079,
-        "coverage": 0.625401,
+        "score": 0.838196,
+        "coverage": 1,
         "parts": {
           "lexical": 0.512007,
           "passage": 0.851399,
-          "conversation": 0.754793,
-          "temporal": 0.993707,
+          "conversation": 1,
+          "temporal": 0.991736,
           "entities": 0.5,
           "errors": 0,
           "visits": 0
@@ -866,8 +1015,8 @@ export const searchQueryWordsResult = {
         }
       }
     ],
-    "cursor": "2@37",
-    "sequence": 37,
+    "cursor": "2@43",
+    "sequence": 43,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -888,13 +1037,13 @@ export const searchQueryOutputResult = {
           "size": 238,
           "mime": "text/plain"
         },
-        "score": 0.623428,
+        "score": 0.622825,
         "coverage": 1,
         "parts": {
           "lexical": 1,
           "passage": 0,
           "conversation": 1,
-          "temporal": 0.990426,
+          "temporal": 0.988468,
           "entities": 0.142857,
           "errors": 0,
           "visits": 0
@@ -912,8 +1061,8 @@ export const searchQueryOutputResult = {
         }
       }
     ],
-    "cursor": "1@37",
-    "sequence": 37,
+    "cursor": "1@43",
+    "sequence": 43,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -933,7 +1082,7 @@ export const referenceLookupFileResult = {
         "total": 4
       }
     ],
-    "sequence": 37
+    "sequence": 43
   } satisfies ReferenceLookupResult;
 
 // testdata/protocol/examples/conversation-get/summary.json
@@ -966,10 +1115,11 @@ export const conversationGetSummaryResult = {
       ],
       "openQuestions": ["Should unknown units be an error?"],
       "retrievable": true,
-      "source": "housekeeping"
+      "source": "housekeeping",
+      "confidence": 1
     },
     "turns": [],
-    "sequence": 37
+    "sequence": 43
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/page.json
@@ -1002,7 +1152,8 @@ export const conversationGetPageResult = {
       ],
       "openQuestions": ["Should unknown units be an error?"],
       "retrievable": true,
-      "source": "housekeeping"
+      "source": "housekeeping",
+      "confidence": 1
     },
     "turns": [
       {
@@ -1026,8 +1177,8 @@ export const conversationGetPageResult = {
         "time": "2026-03-02T09:15:04Z"
       }
     ],
-    "cursor": "2@37",
-    "sequence": 37
+    "cursor": "2@43",
+    "sequence": 43
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/next-page.json
@@ -1036,7 +1187,7 @@ export const conversationGetNextPageParams = {
     "conversation": "c1",
     "detail": "full",
     "maxTokens": 120,
-    "cursor": "2@37"
+    "cursor": "2@43"
   } satisfies ConversationGetParams;
 export const conversationGetNextPageResult = {
     "conversation": "c1",
@@ -1066,7 +1217,8 @@ export const conversationGetNextPageResult = {
       ],
       "openQuestions": ["Should unknown units be an error?"],
       "retrievable": true,
-      "source": "housekeeping"
+      "source": "housekeeping",
+      "confidence": 1
     },
     "turns": [
       {
@@ -1117,8 +1269,8 @@ export const conversationGetNextPageResult = {
         "time": "2026-03-02T09:15:06Z"
       }
     ],
-    "cursor": "3@37",
-    "sequence": 37
+    "cursor": "3@43",
+    "sequence": 43
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/unknown.json
@@ -1134,7 +1286,7 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+    "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
@@ -1270,7 +1422,7 @@ export const packBuildInputResult = {
       ],
       "seed": "b2d2b98559e34533",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 37,
+      "sequence": 43,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 2947,
@@ -1409,8 +1561,8 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "5dd67f57e2bae068b110488174a58ca6eae6d13b3dc15c617bd0a3ac275c78e2",
-    "sequence": 37,
+    "checksum": "aa3e7bc3c6aac508aadc14fdcd4a316385710cfd88345af538de8cf09e4b4482",
+    "sequence": 43,
     "encoding": "o200k_base",
     "estimate": false,
     "tokens": {
@@ -1535,7 +1687,7 @@ export const packExplainTightResult = {
         "detail": "none",
         "tokens": 0,
         "fullDetail": "summary",
-        "fullTokens": 45,
+        "fullTokens": 54,
         "reason": "budget",
         "replacedBy": "c2"
       },
@@ -1712,7 +1864,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "5dd67f57e2bae068b110488174a58ca6eae6d13b3dc15c617bd0a3ac275c78e2",
+        "checksum": "aa3e7bc3c6aac508aadc14fdcd4a316385710cfd88345af538de8cf09e4b4482",
         "encoding": "o200k_base",
         "used": 188,
         "sections": [
@@ -1725,7 +1877,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "0137624a7d5db31866b1a659819bacada0ee2012d8f9cbfd9534a9e232685729",
+        "checksum": "8c37ce7270ad80d2eccb3436c98170862ebbb58b44eddc36a6dce3091002b37a",
         "encoding": "o200k_base",
         "used": 936,
         "sections": [
@@ -1760,7 +1912,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "4d9e2335ad5fad8c7b27143feac91388608b27ab245ecd9cbe8294cbeeb6a875",
+        "checksum": "411898232e26d2c01363df4201ae20f95cc689ff2de83bda2b96c414331f1c70",
         "encoding": "cl100k_base",
         "used": 188,
         "sections": [
@@ -1773,7 +1925,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "b721a47a4377686daf227417f0c9bec1e8e5ff07dbc180124964388b1a829378",
+        "checksum": "0af71b4d25c579a4e34f8a2ae3f80101af02a799ba24dceb2d472e30fd30e62f",
         "encoding": "cl100k_base",
         "used": 937,
         "sections": [
@@ -1799,7 +1951,7 @@ export const packWhatIfTooManyError = {
 export const packDiffLoopParams = {
     "session": "main",
     "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "to": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+    "to": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
@@ -1812,9 +1964,9 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+      "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
       "match": true,
-      "sequence": 37,
+      "sequence": 43,
       "used": 971,
       "total": 4000,
       "epoch": 3,
@@ -1959,7 +2111,7 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
 export const packBuildLessResult = {
-    "checksum": "ad0d454a6938af97faf127fe3ab6681bea3b4f00872b85a06f142ef8380c5d42",
+    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
@@ -1977,7 +2129,7 @@ export const packBuildLessResult = {
         {"from": "full", "id": "served:r2:2", "reason": "budget", "saved": 96, "to": "line"}
       ],
       "encoding": "o200k_base",
-      "epoch": 35,
+      "epoch": 41,
       "epochReason": "budget",
       "estimate": false,
       "guaranteed": ["currentContext", "headers"],
@@ -2018,7 +2170,7 @@ export const packBuildLessResult = {
       ],
       "seed": "a5a1c1d75f7e2854",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 37,
+      "sequence": 43,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 410,
@@ -2039,7 +2191,7 @@ export const packBuildLessResult = {
       "commonPrefixTokens": 0,
       "cachedShare": 0.004878048780487805,
       "stablePrefixBytes": 410,
-      "epoch": 35,
+      "epoch": 41,
       "epochReason": "budget",
       "breakpoints": [
         {"bytes": 94, "tokens": 21, "section": "currentContext", "ttl": "1h"},
@@ -2047,7 +2199,7 @@ export const packBuildLessResult = {
       ],
       "gate": {
         "decision": "forced",
-        "sequence": 35,
+        "sequence": 41,
         "savedTokens": 307,
         "rewrittenTokens": 101,
         "expectedCalls": 2,
@@ -2057,7 +2209,7 @@ export const packBuildLessResult = {
       }
     },
     "loss": {
-      "previous": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+      "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
       "items": 19,
       "tokens": 862
     }
@@ -2066,25 +2218,25 @@ export const packBuildLessResult = {
 // testdata/protocol/examples/pack-receipt/less.json
 export const packReceiptLessParams = {
     "session": "main",
-    "checksum": "ad0d454a6938af97faf127fe3ab6681bea3b4f00872b85a06f142ef8380c5d42"
+    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535"
   } satisfies PackReceiptParams;
 export const packReceiptLessResult = {
     "from": {
-      "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+      "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
       "match": true,
-      "sequence": 37,
+      "sequence": 43,
       "used": 971,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
     },
     "to": {
-      "checksum": "ad0d454a6938af97faf127fe3ab6681bea3b4f00872b85a06f142ef8380c5d42",
+      "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
       "match": true,
-      "sequence": 37,
+      "sequence": 43,
       "used": 122,
       "total": 420,
-      "epoch": 35,
+      "epoch": 41,
       "epochReason": "budget"
     },
     "losses": [
@@ -2096,7 +2248,7 @@ export const packReceiptLessResult = {
         "fromTokens": 11,
         "toTokens": 0,
         "reason": "request",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
       },
       {
         "id": "guardrails",
@@ -2106,7 +2258,7 @@ export const packReceiptLessResult = {
         "fromTokens": 10,
         "toTokens": 0,
         "reason": "request",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
       },
       {
         "id": "currentContext",
@@ -2116,7 +2268,7 @@ export const packReceiptLessResult = {
         "fromTokens": 8,
         "toTokens": 21,
         "reason": "renewed",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
       },
       {
         "id": "c1#1",
@@ -2176,7 +2328,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
       },
       {
         "id": "c2#1",
@@ -2206,7 +2358,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
       },
       {
         "id": "c3#2",
@@ -2266,7 +2418,7 @@ export const packReceiptLessResult = {
         "fromTokens": 54,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
       },
       {
         "id": "c3#4",
@@ -2276,7 +2428,7 @@ export const packReceiptLessResult = {
         "fromTokens": 14,
         "toTokens": 0,
         "reason": "request",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
       }
     ],
     "counts": [
@@ -2304,7 +2456,7 @@ export const packReceiptLessResult = {
         "kind": "instructions",
         "text": "Please keep the message short.",
         "survived": false,
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
       },
       {
         "kind": "errors",
@@ -2352,7 +2504,7 @@ export const packReceiptLessResult = {
         "kind": "numbers",
         "text": "1.26",
         "survived": false,
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
       },
       {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
       {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
@@ -2371,13 +2523,13 @@ export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
     "session": "main",
-    "checksum": "ad0d454a6938af97faf127fe3ab6681bea3b4f00872b85a06f142ef8380c5d42",
+    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
     "maxTokens": 120,
     "key": "undo-1"
   } satisfies PackUndoParams;
 export const packUndoLessResult = {
-    "previous": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
-    "rebuilt": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+    "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+    "rebuilt": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
     "match": true,
     "pack": {
       "branches": {
@@ -2514,7 +2666,7 @@ export const packUndoLessResult = {
       ],
       "seed": "b2d2b98559e34533",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 37,
+      "sequence": 43,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 2947,
@@ -2537,12 +2689,12 @@ export const packUndoLessResult = {
     "notRestored": [
       {
         "id": "c3#4",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
         "reason": "pack_only"
       },
       {
         "id": "currentContext",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
         "reason": "pack_only"
       },
       {"id": "served:r2:1", "handle": "c2", "reason": "budget"},
@@ -2550,14 +2702,14 @@ export const packUndoLessResult = {
       {"id": "c3#2", "handle": "c3#2", "reason": "budget"},
       {
         "id": "context:c3",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
         "reason": "pack_only"
       },
       {"id": "c2#2", "handle": "c2#2", "reason": "budget"},
       {"id": "c2#1", "handle": "c2#1", "reason": "budget"},
       {
         "id": "context:c2",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
         "reason": "pack_only"
       },
       {"id": "c1#4", "handle": "c1#4", "reason": "budget"},
@@ -2567,22 +2719,22 @@ export const packUndoLessResult = {
       {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
       {
         "id": "currentContext",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
         "reason": "pack_only"
       },
       {
         "id": "guardrails",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
         "reason": "pack_only"
       },
       {
         "id": "environment",
-        "handle": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
         "reason": "pack_only"
       }
     ],
     "unarchived": [],
-    "sequence": 38
+    "sequence": 44
   } satisfies PackUndoResult;
 
 // testdata/protocol/examples/pack-undo/unknown.json
@@ -2760,7 +2912,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 39
+    "sequence": 45
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -2773,7 +2925,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 39
+    "sequence": 45
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -2784,7 +2936,7 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 40
+    "sequence": 46
   } satisfies PinRemoveResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
@@ -2801,7 +2953,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 41
+    "sequence": 47
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -2819,10 +2971,10 @@ export const auditQueryNewestResult = {
       {
         "entry": 4,
         "session": "main",
-        "checksum": "ad0d454a6938af97faf127fe3ab6681bea3b4f00872b85a06f142ef8380c5d42",
-        "previous": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
+        "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
         "lost": 19,
-        "sequence": 37,
+        "sequence": 43,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
           {"name": "currentContext", "tokens": 21},
@@ -3002,7 +3154,7 @@ export const instructionsGetToolsResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 41,
+    "sequence": 47,
     "conversations": 3,
     "turns": 9,
     "fullTokens": 429,
@@ -3010,7 +3162,7 @@ export const metricsGetCountsResult = {
     "blobBytes": 1669,
     "window": {
       "fromSequence": 1,
-      "toSequence": 41,
+      "toSequence": 47,
       "from": "2026-11-21T12:50:42.384Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 3,
@@ -3058,7 +3210,7 @@ export const metricsGetCountsResult = {
         "allShare": 0.6154
       }
     },
-    "drift": {"versions": 4, "limited": false, "mean": 0.1477, "max": 0.5909},
+    "drift": {"versions": 6, "limited": false, "mean": 0.3135, "max": 0.6452},
     "indexed": 36,
     "latencies": [
       {
@@ -3093,68 +3245,82 @@ export const metricsGetCountsResult = {
       },
       {
         "method": "hexapla/housekeeping/apply",
-        "count": 1,
+        "count": 2,
         "p50Ms": 1.024,
         "p95Ms": 1.024,
         "p99Ms": 1.024
       },
       {
-        "method": "hexapla/context/request",
-        "count": 2,
+        "method": "hexapla/housekeeping/history",
+        "count": 1,
         "p50Ms": 1.024,
         "p95Ms": 2.048,
         "p99Ms": 2.048
       },
       {
-        "method": "hexapla/search/query",
+        "method": "hexapla/housekeeping/rollback",
         "count": 2,
         "p50Ms": 0.431,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
       {
-        "method": "hexapla/reference/lookup",
-        "count": 1,
+        "method": "hexapla/context/request",
+        "count": 2,
         "p50Ms": 0.181,
         "p95Ms": 0.181,
         "p99Ms": 0.181
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 2.048, "p95Ms": 2.435, "p99Ms": 2.435},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 2.435, "p95Ms": 2.435, "p99Ms": 2.435},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
+      {
+        "method": "hexapla/search/query",
+        "count": 2,
+        "p50Ms": 2.048,
+        "p95Ms": 2.435,
+        "p99Ms": 2.435
+      },
+      {
+        "method": "hexapla/reference/lookup",
+        "count": 1,
+        "p50Ms": 2.435,
+        "p95Ms": 2.435,
+        "p99Ms": 2.435
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.215, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
       {
         "method": "hexapla/budget/report",
         "count": 2,
-        "p50Ms": 0.215,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
-      },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
-      {
-        "method": "hexapla/pack/explain",
-        "count": 1,
         "p50Ms": 0.256,
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.304, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
+      {
+        "method": "hexapla/pack/explain",
+        "count": 1,
+        "p50Ms": 0.304,
+        "p95Ms": 0.861,
+        "p99Ms": 0.861
+      },
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
       {
         "method": "hexapla/pack/receipt",
         "count": 2,
-        "p50Ms": 0.108,
-        "p95Ms": 0.108,
-        "p99Ms": 0.108
+        "p50Ms": 0.181,
+        "p95Ms": 0.181,
+        "p99Ms": 0.181
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
       {
         "method": "hexapla/instructions/get",
         "count": 2,
-        "p50Ms": 0.128,
-        "p95Ms": 0.304,
-        "p99Ms": 0.304
+        "p50Ms": 0.362,
+        "p95Ms": 0.431,
+        "p99Ms": 0.431
       }
     ]
   } satisfies MetricsGetResult;
@@ -3162,7 +3328,7 @@ export const metricsGetCountsResult = {
 // testdata/protocol/examples/metrics-get/window.json
 export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
 export const metricsGetWindowResult = {
-    "sequence": 41,
+    "sequence": 47,
     "conversations": 3,
     "turns": 9,
     "fullTokens": 429,
@@ -3170,7 +3336,7 @@ export const metricsGetWindowResult = {
     "blobBytes": 1669,
     "window": {
       "fromSequence": 14,
-      "toSequence": 41,
+      "toSequence": 47,
       "from": "2026-11-21T12:50:42.407Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 2,
@@ -3208,7 +3374,7 @@ export const metricsGetWindowResult = {
       "identifiers": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1},
       "overall": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1}
     },
-    "drift": {"versions": 4, "limited": false, "mean": 0.1477, "max": 0.5909},
+    "drift": {"versions": 6, "limited": false, "mean": 0.3135, "max": 0.6452},
     "indexed": 40,
     "latencies": [
       {
@@ -3243,70 +3409,84 @@ export const metricsGetWindowResult = {
       },
       {
         "method": "hexapla/housekeeping/apply",
-        "count": 1,
+        "count": 2,
         "p50Ms": 1.024,
         "p95Ms": 1.024,
         "p99Ms": 1.024
       },
       {
-        "method": "hexapla/context/request",
-        "count": 2,
+        "method": "hexapla/housekeeping/history",
+        "count": 1,
         "p50Ms": 0.724,
         "p95Ms": 1.448,
         "p99Ms": 1.448
       },
       {
-        "method": "hexapla/search/query",
+        "method": "hexapla/housekeeping/rollback",
         "count": 2,
         "p50Ms": 0.256,
         "p95Ms": 0.431,
         "p99Ms": 0.431
       },
       {
-        "method": "hexapla/reference/lookup",
-        "count": 1,
+        "method": "hexapla/context/request",
+        "count": 2,
         "p50Ms": 0.128,
         "p95Ms": 0.128,
         "p99Ms": 0.128
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.512, "p95Ms": 0.512, "p99Ms": 0.512},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.362, "p95Ms": 0.362, "p99Ms": 0.362},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.861, "p95Ms": 1.448, "p99Ms": 1.448},
       {
-        "method": "hexapla/budget/report",
+        "method": "hexapla/search/query",
         "count": 2,
-        "p50Ms": 0.045,
+        "p50Ms": 0.512,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.181, "p95Ms": 0.215, "p99Ms": 0.215},
       {
-        "method": "hexapla/pack/explain",
+        "method": "hexapla/reference/lookup",
         "count": 1,
+        "p50Ms": 0.362,
+        "p95Ms": 0.362,
+        "p99Ms": 0.362
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.861, "p95Ms": 1.448, "p99Ms": 1.448},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.045, "p95Ms": 0.512, "p99Ms": 0.512},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.181, "p95Ms": 0.215, "p99Ms": 0.215},
+      {
+        "method": "hexapla/budget/report",
+        "count": 2,
         "p50Ms": 2.048,
         "p95Ms": 2.048,
         "p99Ms": 2.048
       },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.512, "p99Ms": 0.512},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
+      {
+        "method": "hexapla/pack/explain",
+        "count": 1,
+        "p50Ms": 0.181,
+        "p95Ms": 0.512,
+        "p99Ms": 0.512
+      },
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
       {
         "method": "hexapla/pack/receipt",
         "count": 2,
-        "p50Ms": 0.108,
-        "p95Ms": 0.108,
-        "p99Ms": 0.108
+        "p50Ms": 0.724,
+        "p95Ms": 0.724,
+        "p99Ms": 0.724
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724},
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
       {
         "method": "hexapla/instructions/get",
         "count": 2,
-        "p50Ms": 0.128,
-        "p95Ms": 0.304,
-        "p99Ms": 0.304
+        "p50Ms": 0.362,
+        "p95Ms": 0.431,
+        "p99Ms": 0.431
       },
-      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861}
+      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448}
     ]
   } satisfies MetricsGetResult;
 
@@ -3327,9 +3507,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 41
+    "sequence": 47
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 46, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 52, "completed": "c3"} satisfies SessionCloseResult;

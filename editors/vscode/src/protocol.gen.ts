@@ -202,6 +202,11 @@ export interface Summary {
   retrievable: boolean;
   /** "housekeeping" when the model said it, "rule" when it was extracted. */
   source: 'housekeeping' | 'rule';
+  /**
+   * Share of its claims (names, numbers, quotations, ids) that the conversation bears out, 0
+   * to 1; absent where it was not checked.
+   */
+  confidence?: decimal;
 }
 
 /** ActiveEntities are the things work is about at the moment. */
@@ -1420,6 +1425,8 @@ export interface ConversationRecordResult {
   completed?: string;
   /** Compressed form of each tool result, in order. */
   toolResults: CompressedToolResult[];
+  /** Claims of the housekeeping that nothing bears out, and that were left out. */
+  flagged: Flag[];
   /** Things the client should know, such as "text_normalised". */
   warnings: string[];
 }
@@ -1566,6 +1573,8 @@ export interface ResponseIngestResult {
   context?: ContextAnswer;
   /** Parts that could not be used. */
   problems: Problem[];
+  /** Claims of the housekeeping that nothing bears out, and that were left out. */
+  flagged: Flag[];
   /** The conversation. */
   conversation: string;
   /** Number given to the assistant's turn. */
@@ -1598,6 +1607,8 @@ export interface HousekeepingApplyResult {
   currentContext: CurrentContext;
   /** Fields that were over their cap and were trimmed. */
   trimmed: string[];
+  /** Claims of the housekeeping that nothing bears out, and that were left out. */
+  flagged: Flag[];
   /** The workspace's newest sequence number. */
   sequence: integer;
 }
@@ -2094,6 +2105,88 @@ export interface NotRestoredItem {
 }
 
 /**
+ * Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
+ * shown before, bears out. The sentence or entry that makes it was left out of header, summary
+ * and current context.
+ */
+export interface Flag {
+  /** The member, such as "llm.keyDecisions[2]". */
+  path: string;
+  /**
+   * "path", "identifier", "number", "quote", "id" (of a conversation or turn) or "attribution"
+   * (a sentence about what the user said or wants).
+   */
+  kind: 'path' | 'identifier' | 'number' | 'quote' | 'id' | 'attribution';
+  /** The claim as it was made. */
+  text: string;
+}
+
+/** HousekeepingHistoryParams asks for the versions of a session's layer 0. */
+export interface HousekeepingHistoryParams {
+  /** The session. */
+  session: string;
+  /** Only versions that were written before this sequence number, to page on. */
+  before?: integer;
+  /** Most versions to return; 20 when absent, 100 at most. */
+  limit?: integer;
+}
+
+/** HousekeepingHistoryResult lists versions, newest first. */
+export interface HousekeepingHistoryResult {
+  /** The versions. */
+  versions: ContextVersion[];
+  /** What to give as before for the next page; absent at the end. */
+  more?: integer;
+}
+
+/** ContextVersion is a version of layer 0. */
+export interface ContextVersion {
+  /** The sequence number that it was written with, its name. */
+  sequence: integer;
+  /**
+   * How far it is from the version before, 0 (says the same) to 1 (shares no term with it); 0
+   * for the first.
+   */
+  drift: decimal;
+  /** What it says. */
+  currentContext: CurrentContext;
+}
+
+/** HousekeepingRollbackParams names a version. */
+export interface HousekeepingRollbackParams {
+  /** The session. */
+  session: string;
+  /** The sequence number of the version that shall be in force again. */
+  to: integer;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** HousekeepingRollbackResult is layer 0 after a rollback. */
+export interface HousekeepingRollbackResult {
+  /** The sequence number of the version that was in force. */
+  from: integer;
+  /** That of the version that is in force again. */
+  to: integer;
+  /** What it says. */
+  currentContext: CurrentContext;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** DriftParams tells of a swing of layer 0. */
+export interface DriftParams {
+  /** The session. */
+  session: string;
+  /** How far the new version is from the one before, 0.6 to 1. */
+  drift: decimal;
+  /** The sequence number of the version before. */
+  from: integer;
+  /** That of the new version. */
+  to: integer;
+}
+
+/**
  * Opens a session in a workspace, or resumes it by its id; the store is created at the first
  * use.
  */
@@ -2151,6 +2244,21 @@ export const ResponseIngestRequest = {
 export const HousekeepingApplyRequest = {
   method: 'hexapla/housekeeping/apply',
   type: new RequestType<HousekeepingApplyParams, HousekeepingApplyResult, ErrorData>('hexapla/housekeeping/apply'),
+} as const;
+
+/**
+ * Lists the versions of a session's current context, newest first, with how far each is from
+ * the one before.
+ */
+export const HousekeepingHistoryRequest = {
+  method: 'hexapla/housekeeping/history',
+  type: new RequestType<HousekeepingHistoryParams, HousekeepingHistoryResult, ErrorData>('hexapla/housekeeping/history'),
+} as const;
+
+/** Puts an earlier version of the current context in force again. */
+export const HousekeepingRollbackRequest = {
+  method: 'hexapla/housekeeping/rollback',
+  type: new RequestType<HousekeepingRollbackParams, HousekeepingRollbackResult, ErrorData>('hexapla/housekeeping/rollback'),
 } as const;
 
 /** Answers the model's context requests; what was served is part of the next pack. */
@@ -2271,4 +2379,10 @@ export const PackedNotification = {
 export const RecordedNotification = {
   method: 'hexapla/event/recorded',
   type: new NotificationType<RecordedParams>('hexapla/event/recorded'),
+} as const;
+
+/** The model gave a current context that says something else than the one before. */
+export const DriftNotification = {
+  method: 'hexapla/event/drift',
+  type: new NotificationType<DriftParams>('hexapla/event/drift'),
 } as const;

@@ -14,6 +14,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/blob/read" # Reads a stored tool output, whole or in part.
 ---| "hexapla/response/ingest" # Takes a model's answer apart, records it, applies its housekeeping and answers its context requests.
 ---| "hexapla/housekeeping/apply" # Applies what the model says of a conversation: header, summary and current context.
+---| "hexapla/housekeeping/history" # Lists the versions of a session's current context, newest first, with how far each is from the one before.
+---| "hexapla/housekeeping/rollback" # Puts an earlier version of the current context in force again.
 ---| "hexapla/context/request" # Answers the model's context requests; what was served is part of the next pack.
 ---| "hexapla/search/query" # Finds conversations and tool outputs by relevance; the parts of each score are shown.
 ---| "hexapla/reference/lookup" # Finds where a file, function, concept or error was spoken of.
@@ -36,6 +38,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@alias hexapla.Event
 ---| "hexapla/event/packed" # A pack was built.
 ---| "hexapla/event/recorded" # A write was committed.
+---| "hexapla/event/drift" # The model gave a current context that says something else than the one before.
 
 ---Kind is the stable name of an error case, in error.data.kind.
 ---@alias hexapla.Kind
@@ -162,6 +165,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field openQuestions string[] # What is still open.
 ---@field retrievable boolean # Whether the full text can be asked for.
 ---@field source "housekeeping"|"rule" # "housekeeping" when the model said it, "rule" when it was extracted.
+---@field confidence? number # Share of its claims (names, numbers, quotations, ids) that the conversation bears out, 0 to 1; absent where it was not checked.
 
 ---ActiveEntities are the things work is about at the moment.
 ---@class hexapla.ActiveEntities
@@ -761,6 +765,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field done boolean # Whether the conversation is completed.
 ---@field completed? string # Id of the conversation that this completed by opening the next, if any.
 ---@field toolResults hexapla.CompressedToolResult[] # Compressed form of each tool result, in order.
+---@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
 ---@field warnings string[] # Things the client should know, such as "text_normalised".
 
 ---ConversationGetParams names a conversation and a detail.
@@ -844,6 +849,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field housekeepingApplied boolean # Whether housekeeping was found and applied.
 ---@field context? hexapla.ContextAnswer # The answer to the context requests, if any were made.
 ---@field problems hexapla.Problem[] # Parts that could not be used.
+---@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
 ---@field conversation string # The conversation.
 ---@field turnNumber integer # Number given to the assistant's turn.
 ---@field sequence integer # The workspace's newest sequence number.
@@ -862,6 +868,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field summary hexapla.Summary # The conversation's summary now.
 ---@field currentContext hexapla.CurrentContext # Layer 0 now.
 ---@field trimmed string[] # Fields that were over their cap and were trimmed.
+---@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
 ---@field sequence integer # The workspace's newest sequence number.
 
 ---ContextRequestParams carries context requests.
@@ -1127,3 +1134,48 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field id string # As in Loss.
 ---@field handle string # As in Loss.
 ---@field reason "budget"|"limit"|"served"|"pack_only" # "budget" (maxTokens is used up), "limit" (over 200 things), "served" (it was served since, or is restored under another id) or "pack_only" (the pack before alone has it).
+
+---Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
+---shown before, bears out. The sentence or entry that makes it was left out of header, summary
+---and current context.
+---@class hexapla.Flag
+---@field path string # The member, such as "llm.keyDecisions[2]".
+---@field kind "path"|"identifier"|"number"|"quote"|"id"|"attribution" # "path", "identifier", "number", "quote", "id" (of a conversation or turn) or "attribution" (a sentence about what the user said or wants).
+---@field text string # The claim as it was made.
+
+---HousekeepingHistoryParams asks for the versions of a session's layer 0.
+---@class hexapla.HousekeepingHistoryParams
+---@field session string # The session.
+---@field before? integer # Only versions that were written before this sequence number, to page on.
+---@field limit? integer # Most versions to return; 20 when absent, 100 at most.
+
+---HousekeepingHistoryResult lists versions, newest first.
+---@class hexapla.HousekeepingHistoryResult
+---@field versions hexapla.ContextVersion[] # The versions.
+---@field more? integer # What to give as before for the next page; absent at the end.
+
+---ContextVersion is a version of layer 0.
+---@class hexapla.ContextVersion
+---@field sequence integer # The sequence number that it was written with, its name.
+---@field drift number # How far it is from the version before, 0 (says the same) to 1 (shares no term with it); 0 for the first.
+---@field currentContext hexapla.CurrentContext # What it says.
+
+---HousekeepingRollbackParams names a version.
+---@class hexapla.HousekeepingRollbackParams
+---@field session string # The session.
+---@field to integer # The sequence number of the version that shall be in force again.
+---@field key? string # Idempotency key.
+
+---HousekeepingRollbackResult is layer 0 after a rollback.
+---@class hexapla.HousekeepingRollbackResult
+---@field from integer # The sequence number of the version that was in force.
+---@field to integer # That of the version that is in force again.
+---@field currentContext hexapla.CurrentContext # What it says.
+---@field sequence integer # The workspace's newest sequence number.
+
+---DriftParams tells of a swing of layer 0.
+---@class hexapla.DriftParams
+---@field session string # The session.
+---@field drift number # How far the new version is from the one before, 0.6 to 1.
+---@field from integer # The sequence number of the version before.
+---@field to integer # That of the new version.

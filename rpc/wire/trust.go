@@ -1,0 +1,77 @@
+package wire
+
+// Flag is a claim of housekeeping that nothing in the conversation, nor in what
+// the model was shown before, bears out. The sentence or entry that makes it was
+// left out of header, summary and current context.
+type Flag struct {
+	// The member, such as "llm.keyDecisions[2]".
+	Path string `json:"path"`
+	// "path", "identifier", "number", "quote", "id" (of a conversation or turn) or
+	// "attribution" (a sentence about what the user said or wants).
+	Kind string `json:"kind" enum:"path,identifier,number,quote,id,attribution"`
+	// The claim as it was made.
+	Text string `json:"text"`
+}
+
+// HousekeepingHistoryParams asks for the versions of a session's layer 0.
+type HousekeepingHistoryParams struct {
+	// The session.
+	Session string `json:"session"`
+	// Only versions that were written before this sequence number, to page on.
+	Before int64 `json:"before,omitempty"`
+	// Most versions to return; 20 when absent, 100 at most.
+	Limit int `json:"limit,omitempty"`
+}
+
+// HousekeepingHistoryResult lists versions, newest first.
+type HousekeepingHistoryResult struct {
+	// The versions.
+	Versions []ContextVersion `json:"versions"`
+	// What to give as before for the next page; absent at the end.
+	More int64 `json:"more,omitempty"`
+}
+
+// ContextVersion is a version of layer 0.
+type ContextVersion struct {
+	// The sequence number that it was written with, its name.
+	Sequence int64 `json:"sequence"`
+	// How far it is from the version before, 0 (says the same) to 1 (shares no
+	// term with it); 0 for the first.
+	Drift float64 `json:"drift"`
+	// What it says.
+	CurrentContext CurrentContext `json:"currentContext"`
+}
+
+// HousekeepingRollbackParams names a version.
+type HousekeepingRollbackParams struct {
+	// The session.
+	Session string `json:"session"`
+	// The sequence number of the version that shall be in force again.
+	To int64 `json:"to"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// HousekeepingRollbackResult is layer 0 after a rollback.
+type HousekeepingRollbackResult struct {
+	// The sequence number of the version that was in force.
+	From int64 `json:"from"`
+	// That of the version that is in force again.
+	To int64 `json:"to"`
+	// What it says.
+	CurrentContext CurrentContext `json:"currentContext"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
+// DriftParams tells of a swing of layer 0.
+type DriftParams struct {
+	// The session.
+	Session string `json:"session"`
+	// How far the new version is from the one before, 0.6 to 1.
+	Drift float64 `json:"drift"`
+	// The sequence number of the version before.
+	From int64 `json:"from"`
+	// That of the new version.
+	To int64 `json:"to"`
+}
