@@ -19,7 +19,11 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 	if err := checkRender(p.Render); err != nil {
 		return nil, err
 	}
-	reply, err := s.BuildPack(ctx, packFromWire(p))
+	req, err := packFromWire(p)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := s.BuildPack(ctx, req)
 	if err != nil {
 		return nil, domainError(err)
 	}
@@ -36,9 +40,13 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 	}, nil
 }
 
-func packFromWire(p *wire.PackBuildParams) session.PackRequest {
+func packFromWire(p *wire.PackBuildParams) (session.PackRequest, error) {
 	req := session.PackRequest{
-		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, AsOf: p.AsOf, Fill: p.Fill, Unit: p.BudgetUnit,
+		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, Fill: p.Fill, Unit: p.BudgetUnit,
+	}
+	var err error
+	if req.AsOf, req.AsOfTime, err = momentFromWire("asOf", p.AsOf); err != nil {
+		return req, err
 	}
 	if p.Input != nil {
 		req.Input = &session.PackInput{Kind: layers.InputKind(p.Input.Type), Content: p.Input.Content}
@@ -49,7 +57,7 @@ func packFromWire(p *wire.PackBuildParams) session.PackRequest {
 			{Name: "guardrails", Text: p.System.Guardrails}, {Name: "other", Text: p.System.Other},
 		}
 	}
-	return req
+	return req, nil
 }
 
 func stabilityToWire(reply session.PackReply) wire.Stability {

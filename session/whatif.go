@@ -48,6 +48,9 @@ func (s *Session) WhatIf(ctx context.Context, req WhatIfRequest) ([]WhatIfPack, 
 		return nil, err
 	}
 	defer snapshot.Release()
+	if err := ws.resolve(snapshot, &req.PackRequest); err != nil {
+		return nil, err
+	}
 	out := make([]WhatIfPack, 0, len(req.Models)*len(req.Totals))
 	first := map[string]int{} // index of the first pack by the counter's name
 	var sums sync.WaitGroup

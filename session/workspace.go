@@ -51,7 +51,7 @@ type Workspace struct {
 }
 
 func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, error) {
-	store, err := storage.Open(ctx, storage.Options{Dir: opts.Dir, Timeout: openTimeout, Logf: opts.Logf})
+	store, err := storage.Open(ctx, storage.Options{Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf})
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,9 @@ type Options struct {
 	// AuditEntries is how many of the newest audit entries are kept; 0 means
 	// 10,000.
 	AuditEntries int
+	// Now is the clock for the times of commits, in Unix milliseconds; time.Now
+	// when nil.
+	Now func() int64
 	// Logf takes what is worth knowing but fails nothing; nil drops it.
 	Logf func(format string, args ...any)
 
@@ -45,6 +48,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.AuditEntries <= 0 {
 		o.AuditEntries = defaultAuditEntries
+	}
+	if o.Now == nil {
+		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
 	if o.Logf == nil {
 		o.Logf = func(string, ...any) {}
@@ -267,7 +273,7 @@ func readIdentity(h *handle) (id identity, err error) {
 		return id, err
 	}
 	for b := range buckets {
-		if tx.Bucket([]byte(b.String())) == nil {
+		if b.required() && tx.Bucket([]byte(b.String())) == nil {
 			return id, corrupt("store.db has no bucket %s", b)
 		}
 	}

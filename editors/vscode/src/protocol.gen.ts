@@ -457,7 +457,7 @@ export interface PackWhatIfParams {
   /** As in PackBuildParams. */
   task?: string;
   /** As in PackBuildParams. */
-  asOf?: integer;
+  asOf?: integer | string;
   /** As in PackBuildParams. */
   fill?: boolean;
   /** What the budgets are in, as in PackBuildParams: "counted" (the default) or "provider". */
@@ -629,8 +629,12 @@ export interface PackBuildParams {
   system?: SystemPrompt;
   /** Id of the task; part of the pack's seed. The session when absent. */
   task?: string;
-  /** Build as of this sequence number; the newest when absent. */
-  asOf?: integer;
+  /**
+   * Build as of this sequence number, or as of the newest that was committed at or before this
+   * time, an RFC 3339 string such as "2026-01-31T12:00:00Z". The newest when absent, and for a
+   * time that has not come yet; not_found for a time before the first commit.
+   */
+  asOf?: integer | string;
   /**
    * True when no pack before is in a provider's cache, as at the first call after a client's
    * compaction or for another model: the pack is laid out afresh and fills its budget, instead

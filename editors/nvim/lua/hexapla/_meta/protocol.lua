@@ -288,7 +288,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field input? hexapla.UserInput # As in PackBuildParams.
 ---@field system? hexapla.SystemPrompt # As in PackBuildParams.
 ---@field task? string # As in PackBuildParams.
----@field asOf? integer # As in PackBuildParams.
+---@field asOf? integer|string # As in PackBuildParams.
 ---@field fill? boolean # As in PackBuildParams.
 ---@field budgetUnit? "counted"|"provider" # What the budgets are in, as in PackBuildParams: "counted" (the default) or "provider".
 
@@ -378,7 +378,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field input? hexapla.UserInput # The input that is not recorded yet. A tool's output is shown whole if there is room; once recorded, older ones stand in a few hundred tokens, with the names of what is left out and a handle to the whole.
 ---@field system? hexapla.SystemPrompt # The system branch.
 ---@field task? string # Id of the task; part of the pack's seed. The session when absent.
----@field asOf? integer # Build as of this sequence number; the newest when absent.
+---@field asOf? integer|string # Build as of this sequence number, or as of the newest that was committed at or before this time, an RFC 3339 string such as "2026-01-31T12:00:00Z". The newest when absent, and for a time that has not come yet; not_found for a time before the first commit.
 ---@field fill? boolean # True when no pack before is in a provider's cache, as at the first call after a client's compaction or for another model: the pack is laid out afresh and fills its budget, instead of keeping the bytes of the pack before in front and leaving room for what comes.
 ---@field render? "anthropic-messages"|"openai-chat"|"openai-responses"|"gemini-contents"|"text" # Also give the pack in this shape: "anthropic-messages", "openai-chat", "openai-responses", "gemini-contents" or "text".
 
