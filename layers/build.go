@@ -1,6 +1,9 @@
 package layers
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Source gives what a pack needs beside the stream. Every answer is a function
 // of its arguments and of the workspace's records up to the sequence given.
@@ -342,7 +345,10 @@ func (b *builder) render() (*Pack, error) {
 			contextEnd = text.Len()
 		}
 		begin := text.Len()
-		shown := make([]Item, 0, len(s.Items))
+		shown := s.Items // some are kept by the source and must not change
+		if slices.ContainsFunc(shown, func(item Item) bool { return item.Form.Text == "" }) {
+			shown = slices.DeleteFunc(slices.Clone(shown), func(item Item) bool { return item.Form.Text == "" })
+		}
 		for _, item := range s.Items {
 			if item.Reason != "" {
 				b.drop(item.ID, item.From.Detail, item.Form.Detail, item.Reason, item.From.Tokens-item.Form.Tokens)
@@ -352,7 +358,6 @@ func (b *builder) render() (*Pack, error) {
 			}
 			text.WriteString(item.Form.Text)
 			s.Tokens += item.Form.Tokens
-			shown = append(shown, item)
 		}
 		s.Items = shown
 		s.Text = text.String()[begin:]
@@ -382,18 +387,4 @@ func (b *builder) render() (*Pack, error) {
 	p.Branches = Branches{System: p.Text[:systemEnd], Context: p.Text[systemEnd:contextEnd], Input: p.Text[contextEnd:]}
 	p.Dropped = b.dropped
 	return p, nil
-}
-
-// splitRetrieved takes the answers to context requests out of the stream,
-// and leaves out layer 0, which this layout renders in front.
-func splitRetrieved(sections []Section) (active, retrieved []Section) {
-	for _, s := range sections {
-		switch s.Name {
-		case SectionRetrieved:
-			retrieved = append(retrieved, s)
-		case SectionActiveMemory, SectionNames:
-			active = append(active, s)
-		}
-	}
-	return active, retrieved
 }

@@ -6,6 +6,11 @@ import "strings"
 // layer 5, where answers to context requests stand), and the input section:
 // everything since the last answer in the conversation in progress.
 func (b *builder) streamSections() (context []Section, input Section, err error) {
+	pieces := 2 * len(b.in.Stream) // headers and summaries of conversations
+	for i := range b.in.Stream {
+		pieces += len(b.in.Stream[i].Pieces)
+	}
+	items, begin := make([]Item, 0, pieces), 0 // of context, one section after another
 	input = Section{Name: SectionInput, Layer: -1, Allowance: b.allowance.active}
 	add := func(item Item, name string, layer Layer) {
 		if name == SectionInput {
@@ -14,9 +19,10 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 		}
 		if n := len(context); n == 0 || context[n-1].Name != name {
 			context = append(context, Section{Name: name, Layer: int(layer), Allowance: b.allowance.active})
+			begin = len(items)
 		}
-		last := &context[len(context)-1]
-		last.Items = append(last.Items, item)
+		items = append(items, item)
+		context[len(context)-1].Items = items[begin:len(items):len(items)]
 	}
 	stream := b.in.Stream
 	for c := range stream {
@@ -159,4 +165,18 @@ func (b *builder) names() (Section, error) {
 	return Section{
 		Name: SectionNames, Layer: int(LayerReferences), Allowance: b.plan.names, Items: []Item{{ID: SectionNames, Form: form}},
 	}, nil
+}
+
+// splitRetrieved takes the answers to context requests out of the stream,
+// and leaves out layer 0, which this layout renders in front.
+func splitRetrieved(sections []Section) (active, retrieved []Section) {
+	for _, s := range sections {
+		switch s.Name {
+		case SectionRetrieved:
+			retrieved = append(retrieved, s)
+		case SectionActiveMemory, SectionNames:
+			active = append(active, s)
+		}
+	}
+	return active, retrieved
 }

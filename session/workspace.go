@@ -45,6 +45,7 @@ type Workspace struct {
 	tables   sync.Map                           // names of tables that were stored
 	settings string                             // digest of the policy
 	metrics  packMetrics
+	sums     sync.Pool // of *layers.Digester, for predictions
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
