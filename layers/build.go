@@ -300,15 +300,15 @@ func (b *builder) render() (*Pack, error) {
 	pins := Section{Name: SectionPins, Layer: -1, Allowance: in.Budget.Total - in.Budget.Reserved, Items: in.Pins}
 
 	var order []Section
-	stable := 0 // sections that stay in front until the next fold
-	head := 1   // sections before the stream
+	const fixed = 2 // system and pins
+	stable := fixed // sections that stay in front until the next fold
+	head := fixed   // sections before the stream
 	if in.Layout == LayoutNarrativeFirst {
 		order = append(order, system, pins, current, headers)
 		active, retrieved := splitRetrieved(context)
 		order = append(order, active...)
 		order = append(order, summaries)
 		order = append(order, retrieved...)
-		stable = 1
 	} else {
 		order = append(order, system, pins, headers, summaries, current)
 		if head = len(order); b.plan.names > 0 {
@@ -322,6 +322,12 @@ func (b *builder) render() (*Pack, error) {
 	}
 	order = append(order, input)
 	borders := b.borders(head, stable, len(order))
+	if b.alone() {
+		stable = fixed
+	}
+	if b.bare { // each is laid out anew, as by a fold
+		b.plan.foldSeq, b.plan.reason = in.Sequence, EpochBudget
+	}
 
 	p := &Pack{
 		Seed: in.Seed, Layout: in.Layout, Sequence: in.Sequence, Session: in.Session,

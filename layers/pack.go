@@ -85,7 +85,7 @@ type Pack struct {
 	Sections    []Section
 	Branches    Branches
 	Text        string
-	StableBytes int
+	StableBytes int // at the beginning of Text; as they are until the next fold or a change of the pins
 	Epoch       int64
 	EpochReason string
 	Dropped     []Drop

@@ -39,10 +39,10 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 		if b.plan.summary[c] {
 			add(Item{ID: conversation.ID, Form: conversation.Summary}, SectionActiveMemory, LayerActiveMemory)
 		}
-		lastGone := b.lastGone(c)
+		digestAt := b.digestAt(c)
 		for k := range conversation.Pieces {
 			piece := &conversation.Pieces[k]
-			if k == lastGone+1 && lastGone >= 0 && last && !conversation.Done && b.plan.digest {
+			if k == digestAt {
 				digest, err := b.in.Source.Digest(*conversation, k, b.in.Policy.DigestCap)
 				if err != nil {
 					return nil, input, err
@@ -97,6 +97,21 @@ func sectionOf(piece Piece, input bool) (string, Layer) {
 		return SectionRetrieved, LayerArchive
 	}
 	return SectionActiveMemory, LayerActiveMemory
+}
+
+// digestAt returns the index of the piece of a conversation that the digest of
+// what is out of it stands before, -1 where it has none. The last fold made the
+// digest of the conversation that was in progress then; it stays where it is
+// until the next one, also when that conversation has ended.
+func (b *builder) digestAt(c int) int {
+	if !b.plan.digest || c != b.plan.foldAt[0] || b.isBare(c) {
+		return -1
+	}
+	gone := b.lastGone(c)
+	if gone < 0 || gone+1 >= len(b.plan.forms[c]) {
+		return -1
+	}
+	return gone + 1
 }
 
 // isBare tells that a conversation is left to the roll-up.

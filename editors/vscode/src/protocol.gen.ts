@@ -803,7 +803,13 @@ export interface Pack {
   branches: Branches;
   /** The whole outgoing message. */
   text: string;
-  /** Bytes at the beginning of text that stay until the epoch changes, whatever is appended. */
+  /**
+   * Bytes at the beginning of text that stay until the epoch changes, whatever is appended.
+   * Two things may move them before: a change of the pins, and a turn so large that summaries
+   * or headers give way to it. Only the system branch and the pins count where the rest is
+   * laid out anew each time: with "fill", in the layout "narrative-first", and where no more
+   * than must be there has room.
+   */
   stablePrefixBytes: integer;
   /** The sequence number at which the last fold was made; it rises with each fold. */
   epoch: integer;

@@ -453,7 +453,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field sections hexapla.Section[] # The sections in the order of text.
 ---@field branches hexapla.Branches # The three branches; text is made of the same bytes.
 ---@field text string # The whole outgoing message.
----@field stablePrefixBytes integer # Bytes at the beginning of text that stay until the epoch changes, whatever is appended.
+---@field stablePrefixBytes integer # Bytes at the beginning of text that stay until the epoch changes, whatever is appended. Two things may move them before: a change of the pins, and a turn so large that summaries or headers give way to it. Only the system branch and the pins count where the rest is laid out anew each time: with "fill", in the layout "narrative-first", and where no more than must be there has room.
 ---@field epoch integer # The sequence number at which the last fold was made; it rises with each fold.
 ---@field epochReason "start"|"window"|"budget"|"fill" # Why the last fold was made: "start" (none was yet), "window" (layer 1 demoted a step of conversations), "budget" (the stream met its high-water mark) or "fill" (it was asked for).
 ---@field calibration? hexapla.Calibration # How the budget was turned into counted tokens, if it was in the provider's.
