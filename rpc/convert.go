@@ -93,6 +93,15 @@ func timeFromWire(path, s string) (int64, error) {
 	return t.UnixMilli(), nil
 }
 
+// boundFromWire reads a time that bounds a listing; nil for none.
+func boundFromWire(path, s string) (*int64, error) {
+	if s == "" {
+		return nil, nil
+	}
+	ms, err := timeFromWire(path, s)
+	return &ms, err
+}
+
 // momentFromWire reads a sequence number or a time in Unix milliseconds; time is
 // nil for a sequence and for null.
 func momentFromWire(path string, moment any) (sequence int64, time *int64, err error) {

@@ -140,12 +140,20 @@ const (
 	maxAuditEntries     = 200
 )
 
-func (b *backend) auditQuery(_ context.Context, p *wire.AuditQueryParams) (*wire.AuditQueryResult, error) {
+func (b *backend) auditQuery(ctx context.Context, p *wire.AuditQueryParams) (*wire.AuditQueryResult, error) {
 	s, err := b.service.Session(p.Session)
 	if err != nil {
 		return nil, domainError(err)
 	}
-	filter := session.AuditFilter{OnlySession: p.OnlySession, Checksum: p.Checksum, Limit: p.Limit}
+	filter := session.AuditFilter{
+		OnlySession: p.OnlySession, Checksum: p.Checksum, From: p.FromSequence, To: p.ToSequence, Reason: p.EpochReason, Limit: p.Limit,
+	}
+	if filter.Since, err = boundFromWire("since", p.Since); err != nil {
+		return nil, err
+	}
+	if filter.Until, err = boundFromWire("until", p.Until); err != nil {
+		return nil, err
+	}
 	if filter.Limit < 0 || filter.Limit > maxAuditEntries {
 		e := InvalidParams("limit", "limit: out of range")
 		e.Data.Limit = maxAuditEntries
@@ -159,7 +167,7 @@ func (b *backend) auditQuery(_ context.Context, p *wire.AuditQueryParams) (*wire
 			return nil, InvalidParams("cursor", "cursor: is not a cursor of this method")
 		}
 	}
-	entries, more, err := s.Audit(filter)
+	entries, more, err := s.Audit(ctx, filter)
 	if err != nil {
 		return nil, domainError(err)
 	}
@@ -167,11 +175,18 @@ func (b *backend) auditQuery(_ context.Context, p *wire.AuditQueryParams) (*wire
 	for _, entry := range entries {
 		out := wire.AuditEntry{
 			Entry: entry.Entry, Session: entry.Session, Checksum: entry.Checksum, Sequence: entry.Sequence,
-			Time: timeToWire(entry.Time), Sections: []wire.SectionTokens{}, Tokens: entry.Tokens,
-			Dropped: dropsToWire(entry.Dropped), Settings: entry.Settings,
+			Time: timeToWire(entry.Time), Sections: []wire.AuditSection{}, Tokens: entry.Tokens,
+			Epoch: entry.Epoch, EpochReason: entry.Reason, Dropped: dropsToWire(entry.Dropped),
+			DroppedTotal: max(entry.Drops, len(entry.Dropped)), Settings: entry.Settings,
 		}
 		for _, section := range entry.Sections {
-			out.Sections = append(out.Sections, wire.SectionTokens(section))
+			shown := wire.AuditSection{Name: section.Name, Tokens: section.Tokens}
+			for _, item := range section.Items {
+				if p.Items {
+					shown.Items = append(shown.Items, wire.PackItem(item))
+				}
+			}
+			out.Sections = append(out.Sections, shown)
 		}
 		result.Entries = append(result.Entries, out)
 	}

@@ -24,6 +24,7 @@ type workspaceOptions struct {
 	ID     string
 	Dir    string
 	Policy layers.Policy
+	Audit  AuditRetention
 	Tokens *tokens.Registry
 	Now    func() int64
 	Logf   func(format string, args ...any)
@@ -52,7 +53,10 @@ type Workspace struct {
 }
 
 func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, error) {
-	store, err := storage.Open(ctx, storage.Options{Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf})
+	store, err := storage.Open(ctx, storage.Options{
+		Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf,
+		AuditEntries: opts.Audit.Entries, AuditBytes: opts.Audit.Bytes, AuditAge: time.Duration(opts.Audit.Days) * 24 * time.Hour, AuditTime: auditTime,
+	})
 	if err != nil {
 		return nil, err
 	}

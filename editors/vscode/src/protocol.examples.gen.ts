@@ -1925,7 +1925,7 @@ export const packDiffUnknownParams = {
     "from": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257",
     "to": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies PackDiffParams;
-export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "to"} satisfies ErrorData;
 
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
@@ -2145,7 +2145,7 @@ export const budgetReportUnknownParams = {
     "promptTokens": 3410,
     "checksum": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies BudgetReportParams;
-export const budgetReportUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+export const budgetReportUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "checksum"} satisfies ErrorData;
 
 // testdata/protocol/examples/audit-query/newest.json
 export const auditQueryNewestParams = {"session": "main", "onlySession": true, "limit": 1} satisfies AuditQueryParams;
@@ -2172,6 +2172,8 @@ export const auditQueryNewestResult = {
           {"name": "input", "tokens": 14}
         ],
         "tokens": 971,
+        "epoch": 3,
+        "epochReason": "start",
         "dropped": [],
         "settings": "7754c13bca0a95f1"
       }

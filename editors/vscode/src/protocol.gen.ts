@@ -1449,8 +1449,23 @@ export interface AuditQueryParams {
   session: string;
   /** Only packs of the session, not of the whole workspace. */
   onlySession?: boolean;
-  /** Only the pack with this checksum. */
+  /** Only packs with this checksum. */
   checksum?: string;
+  /** Only packs as of this sequence number or a newer one. */
+  fromSequence?: integer;
+  /** Only packs as of this sequence number or an older one. */
+  toSequence?: integer;
+  /** Only packs that were built at this time (RFC 3339) or later. */
+  since?: string;
+  /** Only packs that were built before this time (RFC 3339). */
+  until?: string;
+  /**
+   * Only packs whose last fold was made for this reason, as in Pack: "start", "window",
+   * "budget" or "fill".
+   */
+  epochReason?: 'start' | 'window' | 'budget' | 'fill';
+  /** Also the items of each section. */
+  items?: boolean;
   /** Most entries to return; 20 when absent, 200 at most. */
   limit?: integer;
   /** Where to go on, from an earlier result. */
@@ -1469,14 +1484,39 @@ export interface AuditEntry {
   sequence: integer;
   /** When, RFC 3339. */
   time: string;
-  /** Tokens by section. */
-  sections: SectionTokens[];
+  /** What it was made of, in the order of its text. */
+  sections: AuditSection[];
   /** All tokens. */
   tokens: integer;
-  /** What was left out or reduced, and why. */
+  /**
+   * The sequence number of the last fold, as in Pack; absent in entries of servers that did
+   * not note it.
+   */
+  epoch?: integer;
+  /**
+   * Why that fold was made, as in Pack: "start", "window", "budget" or "fill"; absent like
+   * epoch.
+   */
+  epochReason?: 'start' | 'window' | 'budget' | 'fill';
+  /** What was left out or reduced, and why: the first 50 of the pack's. */
   dropped: Dropped[];
+  /** How many the pack has of these; absent where there are none. */
+  droppedTotal?: integer;
   /** Digest of the settings that were in force. */
   settings: string;
+}
+
+/** AuditSection is a section of a pack that was built. */
+export interface AuditSection {
+  /** Name of the section, as in Section. */
+  name: string;
+  /** Tokens. */
+  tokens: integer;
+  /**
+   * What is in it, in order, if it was asked for; absent in entries of servers that did not
+   * note it.
+   */
+  items?: PackItem[];
 }
 
 /** SectionTokens is the tokens of a section. */

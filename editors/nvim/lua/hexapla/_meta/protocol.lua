@@ -794,7 +794,13 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.AuditQueryParams
 ---@field session string # An open session of the workspace.
 ---@field onlySession? boolean # Only packs of the session, not of the whole workspace.
----@field checksum? string # Only the pack with this checksum.
+---@field checksum? string # Only packs with this checksum.
+---@field fromSequence? integer # Only packs as of this sequence number or a newer one.
+---@field toSequence? integer # Only packs as of this sequence number or an older one.
+---@field since? string # Only packs that were built at this time (RFC 3339) or later.
+---@field until? string # Only packs that were built before this time (RFC 3339).
+---@field epochReason? "start"|"window"|"budget"|"fill" # Only packs whose last fold was made for this reason, as in Pack: "start", "window", "budget" or "fill".
+---@field items? boolean # Also the items of each section.
 ---@field limit? integer # Most entries to return; 20 when absent, 200 at most.
 ---@field cursor? string # Where to go on, from an earlier result.
 
@@ -805,10 +811,19 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field checksum string # Checksum of the pack.
 ---@field sequence integer # The sequence number it was built at.
 ---@field time string # When, RFC 3339.
----@field sections hexapla.SectionTokens[] # Tokens by section.
+---@field sections hexapla.AuditSection[] # What it was made of, in the order of its text.
 ---@field tokens integer # All tokens.
----@field dropped hexapla.Dropped[] # What was left out or reduced, and why.
+---@field epoch? integer # The sequence number of the last fold, as in Pack; absent in entries of servers that did not note it.
+---@field epochReason? "start"|"window"|"budget"|"fill" # Why that fold was made, as in Pack: "start", "window", "budget" or "fill"; absent like epoch.
+---@field dropped hexapla.Dropped[] # What was left out or reduced, and why: the first 50 of the pack's.
+---@field droppedTotal? integer # How many the pack has of these; absent where there are none.
 ---@field settings string # Digest of the settings that were in force.
+
+---AuditSection is a section of a pack that was built.
+---@class hexapla.AuditSection
+---@field name string # Name of the section, as in Section.
+---@field tokens integer # Tokens.
+---@field items? hexapla.PackItem[] # What is in it, in order, if it was asked for; absent in entries of servers that did not note it.
 
 ---SectionTokens is the tokens of a section.
 ---@class hexapla.SectionTokens
