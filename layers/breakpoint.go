@@ -29,12 +29,10 @@ type border struct {
 // system branch, behind the head of sections that stand before the stream,
 // behind the stable sections, and at the end if the next pack goes on there.
 //
-// A pack that is laid out for itself alone, because it fills its budget or
-// keeps only what must be there, has only its system branch in common with the
-// next.
+// A pack that is laid out for itself alone has one behind its system branch only.
 func (b *builder) borders(head, stable, all int) []border {
 	borders := []border{{1, TTLWindow}}
-	if b.bare || b.in.Fill {
+	if b.alone() {
 		return borders
 	}
 	borders = append(borders, border{head, TTLWindow}, border{stable, TTLStream})
@@ -43,6 +41,11 @@ func (b *builder) borders(head, stable, all int) []border {
 	}
 	return borders
 }
+
+// alone tells that the pack is laid out for itself alone, because it fills its
+// budget or keeps only what must be there: the next has only what the client and
+// the user put in front in common with it.
+func (b *builder) alone() bool { return b.bare || b.in.Fill }
 
 // mark sets the breakpoints that stand behind the first so many sections, with
 // so many bytes of text. There is never one without text since the one before.

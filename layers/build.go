@@ -1,6 +1,9 @@
 package layers
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // smallestCurrentContext is the room that layer 0 is given at the least; it
 // is always in the pack (H1).
@@ -250,15 +253,15 @@ func (b *builder) render() (*Pack, error) {
 	pins := Section{Name: SectionPins, Layer: -1, Allowance: in.Budget.Total - in.Budget.Reserved, Items: in.Pins}
 
 	var order []Section
-	stable := 0 // sections that stay in front until the next fold
-	head := 1   // sections before the stream
+	const fixed = 2 // system and pins
+	stable := fixed // sections that stay in front until the next fold
+	head := fixed   // sections before the stream
 	if in.Layout == LayoutNarrativeFirst {
 		order = append(order, system, pins, current, headers)
 		active, retrieved := splitRetrieved(context)
 		order = append(order, active...)
 		order = append(order, summaries)
 		order = append(order, retrieved...)
-		stable = 1
 	} else {
 		order = append(order, system, pins, headers, summaries, current)
 		if head = len(order); b.plan.names > 0 {
@@ -275,6 +278,12 @@ func (b *builder) render() (*Pack, error) {
 	}
 	order = append(order, input)
 	borders := b.borders(head, stable, len(order))
+	if b.alone() {
+		stable = fixed
+	}
+	if b.bare { // each is laid out anew, as by a fold
+		b.plan.foldSeq, b.plan.reason = in.Sequence, EpochBudget
+	}
 
 	p := &Pack{
 		Seed: in.Seed, Layout: in.Layout, Sequence: in.Sequence, Session: in.Session,
@@ -301,7 +310,10 @@ func (b *builder) render() (*Pack, error) {
 			contextEnd = text.Len()
 		}
 		begin := text.Len()
-		shown := make([]Item, 0, len(s.Items))
+		shown := s.Items // some are kept by the source and must not change
+		if slices.ContainsFunc(shown, func(item Item) bool { return item.Form.Text == "" }) {
+			shown = slices.DeleteFunc(slices.Clone(shown), func(item Item) bool { return item.Form.Text == "" })
+		}
 		for _, item := range s.Items {
 			if item.Reason != "" {
 				b.drop(item.ID, item.From.Detail, item.Form.Detail, item.Reason, item.From.Tokens-item.Form.Tokens)
@@ -311,7 +323,6 @@ func (b *builder) render() (*Pack, error) {
 			}
 			text.WriteString(item.Form.Text)
 			s.Tokens += item.Form.Tokens
-			shown = append(shown, item)
 		}
 		s.Items = shown
 		s.Text = text.String()[begin:]

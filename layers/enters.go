@@ -268,11 +268,8 @@ func outline(in Input) ([]Candidate, error) {
 	if err != nil || !fits {
 		return nil, err
 	}
-	last := len(in.Stream) - 1
-	if last >= 0 && !b.isBare(last) && b.plan.digest && !in.Stream[last].Done {
-		if gone := b.lastGone(last); gone >= 0 && gone+1 < len(in.Stream[last].Pieces) {
-			b.digest = Form{Detail: FormDigest, Text: FormDigest}
-		}
+	if len(in.Stream) > 0 && b.digestAt(b.plan.foldAt[0]) >= 0 {
+		b.digest = Form{Detail: FormDigest, Text: FormDigest}
 	}
 	if b.plan.names > 0 {
 		b.roster = Form{Detail: FormRoster, Text: FormRoster}

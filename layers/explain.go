@@ -244,12 +244,17 @@ func (l *lister) conversation(c int) {
 	by := conversation.ID // its summary or the line that closes it
 	if ongoing {
 		_, inputFrom = mustStay(conversation.Pieces)
-		if by = l.names; b.digest.Text != "" {
-			by = conversation.ID
-		}
+		by = l.names
 	}
-	if ongoing && len(conversation.Pieces) > 0 {
-		l.digest(conversation, lastGone, lastGone+1 > inputFrom)
+	digest := Form{}
+	if b.digestAt(c) >= 0 {
+		digest = b.digest
+	}
+	if digest.Text != "" {
+		by = conversation.ID
+	}
+	if ongoing && len(conversation.Pieces) > 0 || digest.Text != "" {
+		l.digest(conversation, digest, lastGone, lastGone+1 > inputFrom)
 	}
 	for k := range conversation.Pieces {
 		piece := &conversation.Pieces[k]
@@ -312,11 +317,12 @@ func (l *lister) summary(c int, missing bool) {
 	l.add(candidate)
 }
 
-// digest lists the digest of what is out of the conversation in progress.
-func (l *lister) digest(conversation *StreamConversation, lastGone int, input bool) {
+// digest lists the digest of what is out of the conversation in progress, or of
+// the one that was when the last fold was made.
+func (l *lister) digest(conversation *StreamConversation, digest Form, lastGone int, input bool) {
 	section, layer := sectionOf(Piece{}, input)
-	candidate := Candidate{ID: conversation.ID, Section: section, Layer: int(layer), Full: l.b.digest, Shown: l.b.digest, Reason: Included}
-	if l.b.digest.Text == "" {
+	candidate := Candidate{ID: conversation.ID, Section: section, Layer: int(layer), Full: digest, Shown: digest, Reason: Included}
+	if digest.Text == "" {
 		candidate.Full = Form{Detail: FormDigest, Tokens: l.b.in.Policy.DigestCap}
 		candidate.Reason, candidate.By = Unneeded, ""
 		if lastGone >= 0 {

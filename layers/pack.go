@@ -108,7 +108,7 @@ type Pack struct {
 	Sections    []Section
 	Branches    Branches
 	Text        string
-	StableBytes int
+	StableBytes int // at the beginning of Text; as they are until the next fold or a change of the pins
 	Epoch       int64
 	EpochReason string
 	Dropped     []Drop
@@ -172,10 +172,28 @@ func Checksum(canonicalBytes []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Digester computes the checksums of many packs in the same memory. The zero
+// value is ready; it is for one goroutine.
+type Digester struct {
+	canonical []byte
+	texts     escapedTexts
+}
+
+// Checksum returns what Checksum returns for a pack's canonical bytes.
+func (d *Digester) Checksum(p *Pack) string {
+	d.canonical = p.appendCanonical(d.canonical[:0], &d.texts)
+	return Checksum(d.canonical)
+}
+
 // AppendCanonical appends the pack as canonical JSON (RFC 8785): members in
 // order of their names, no white space. The form is wire.Pack.
 func (p *Pack) AppendCanonical(b []byte) []byte {
-	texts := p.escaped()
+	return p.appendCanonical(b, new(escapedTexts))
+}
+
+// appendCanonical uses the memory of texts.
+func (p *Pack) appendCanonical(b []byte, texts *escapedTexts) []byte {
+	texts.fill(p)
 	b = slices.Grow(b, 3*len(texts.text)+100*len(p.Dropped)+4096)
 	b = append(b, `{"branches":{"contextPrompt":`...)
 	b = texts.append(b, texts.system, texts.context)
@@ -285,8 +303,8 @@ type escapedTexts struct {
 	system, context int   // sections before the end of that branch
 }
 
-func (p *Pack) escaped() escapedTexts {
-	t := escapedTexts{text: make([]byte, 0, len(p.Text)+len(p.Text)/16)}
+func (t *escapedTexts) fill(p *Pack) {
+	*t = escapedTexts{text: slices.Grow(t.text[:0], len(p.Text)+len(p.Text)/16), begins: t.begins[:0], ends: t.ends[:0]}
 	for i := range p.Sections {
 		t.begins = append(t.begins, len(t.text)+1)
 		t.text = canonical.AppendString(t.text, p.Sections[i].Text)
@@ -299,7 +317,6 @@ func (p *Pack) escaped() escapedTexts {
 			t.context = i + 1
 		}
 	}
-	return t
 }
 
 // append appends sections from one to before another as one JSON string.

@@ -6,6 +6,11 @@ import "strings"
 // layer 5, where answers to context requests stand), and the input section:
 // everything since the last answer in the conversation in progress.
 func (b *builder) streamSections() (context []Section, input Section, err error) {
+	pieces := 2 * len(b.in.Stream) // headers and summaries of conversations
+	for i := range b.in.Stream {
+		pieces += len(b.in.Stream[i].Pieces)
+	}
+	items, begin := make([]Item, 0, pieces), 0 // of context, one section after another
 	input = Section{Name: SectionInput, Layer: -1, Allowance: b.allowance.active}
 	add := func(item Item, name string, layer Layer) {
 		if name == SectionInput {
@@ -14,9 +19,10 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 		}
 		if n := len(context); n == 0 || context[n-1].Name != name {
 			context = append(context, Section{Name: name, Layer: int(layer), Allowance: b.allowance.active})
+			begin = len(items)
 		}
-		last := &context[len(context)-1]
-		last.Items = append(last.Items, item)
+		items = append(items, item)
+		context[len(context)-1].Items = items[begin:len(items):len(items)]
 	}
 	stream := b.in.Stream
 	for c := range stream {
@@ -33,10 +39,10 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 		if b.plan.summary[c] {
 			add(Item{ID: conversation.ID, Form: conversation.Summary}, SectionActiveMemory, LayerActiveMemory)
 		}
-		lastGone := b.lastGone(c)
+		digestAt := b.digestAt(c)
 		for k := range conversation.Pieces {
 			piece := &conversation.Pieces[k]
-			if k == lastGone+1 && lastGone >= 0 && last && !conversation.Done && b.plan.digest {
+			if k == digestAt {
 				digest, err := b.in.Source.Digest(*conversation, k, b.in.Policy.DigestCap)
 				if err != nil {
 					return nil, input, err
@@ -91,6 +97,21 @@ func sectionOf(piece Piece, input bool) (string, Layer) {
 		return SectionRetrieved, LayerArchive
 	}
 	return SectionActiveMemory, LayerActiveMemory
+}
+
+// digestAt returns the index of the piece of a conversation that the digest of
+// what is out of it stands before, -1 where it has none. The last fold made the
+// digest of the conversation that was in progress then; it stays where it is
+// until the next one, also when that conversation has ended.
+func (b *builder) digestAt(c int) int {
+	if !b.plan.digest || c != b.plan.foldAt[0] || b.isBare(c) {
+		return -1
+	}
+	gone := b.lastGone(c)
+	if gone < 0 || gone+1 >= len(b.plan.forms[c]) {
+		return -1
+	}
+	return gone + 1
 }
 
 // isBare tells that a conversation is left to the roll-up.

@@ -137,7 +137,7 @@ func (c *StreamConversation) form(k, index int) Form {
 type plan struct {
 	forms   [][]int // by conversation and piece: index into Forms, or gone
 	summary []bool  // by conversation: whether Summary stands for gone pieces
-	digest  bool    // whether there is room for a digest of the last conversation
+	digest  bool    // whether there is room for a digest of the conversation of foldAt
 	names   int     // room for the roster of names; 0 if there is none
 	errors  []Item  // open errors that are out of view since the last fold
 	fresh   []Form  // by piece of the last conversation: the fresh form that is shown

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -82,6 +83,7 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	defer b.mu.Unlock()
 	var options struct {
 		Policy json.RawMessage `json:"policy"`
+		Audit  json.RawMessage `json:"audit"`
 	}
 	if info.Options != nil {
 		if err := json.Unmarshal(info.Options, &options); err != nil {
@@ -94,6 +96,18 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 			return InvalidParams("initializationOptions.policy", "initializationOptions."+err.Error())
 		}
 		b.options.Policy = policy
+	}
+	if options.Audit != nil {
+		retention, err := session.ParseAuditRetention(options.Audit)
+		if err != nil {
+			e := InvalidParams("initializationOptions.audit", "initializationOptions."+err.Error())
+			var bad *session.InvalidError
+			if errors.As(err, &bad) {
+				e.Data.Path, e.Data.Limit = "initializationOptions."+bad.Path, bad.Limit
+			}
+			return e
+		}
+		b.options.Audit = retention
 	}
 	b.service = session.New(b.options)
 	b.peer, b.log = info.Peer, info.Peer.Log()

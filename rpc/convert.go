@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"time"
 
 	"hexapla/layers"
@@ -24,7 +25,12 @@ func domainError(err error) error {
 	var invalid *session.InvalidError
 	var large *session.TooLargeError
 	var budget *layers.BudgetError
+	var missing *session.NotFoundError
 	switch {
+	case errors.As(err, &missing):
+		e := NewError(wire.KindNotFound, missing.Error())
+		e.Data.Path = missing.Path
+		return e
 	case errors.As(err, &invalid):
 		e := InvalidParams(invalid.Path, invalid.Error())
 		e.Data.Limit = invalid.Limit
@@ -89,6 +95,38 @@ func timeFromWire(path, s string) (int64, error) {
 		return 0, InvalidParams(path, path+`: must be a time such as "2026-01-31T12:00:00Z"`)
 	}
 	return t.UnixMilli(), nil
+}
+
+// boundFromWire reads a time that bounds a listing; nil for none.
+func boundFromWire(path, s string) (*int64, error) {
+	if s == "" {
+		return nil, nil
+	}
+	ms, err := timeFromWire(path, s)
+	return &ms, err
+}
+
+// momentFromWire reads a sequence number or a time in Unix milliseconds; time is
+// nil for a sequence and for null.
+func momentFromWire(path string, moment any) (sequence int64, time *int64, err error) {
+	const want = `: must be a sequence number, or a time such as "2026-01-31T12:00:00Z"`
+	switch m := moment.(type) {
+	case nil:
+		return 0, nil, nil
+	case float64:
+		if m == math.Trunc(m) && math.Abs(m) <= 1<<53 {
+			return int64(m), nil, nil
+		}
+	case json.Number: // beyond what a float64 holds
+		if sequence, err := m.Int64(); err == nil {
+			return sequence, nil, nil
+		}
+	case string:
+		if ms, err := timeFromWire(path, m); err == nil && m != "" {
+			return 0, &ms, nil
+		}
+	}
+	return 0, nil, InvalidParams(path, path+want)
 }
 
 func blobToWire(ref layers.BlobRef) wire.BlobRef {

@@ -228,19 +228,30 @@ func (d *decoder) number(s *shape, v reflect.Value) *fault {
 		d.target(s, v).SetFloat(n)
 		return nil
 	}
+	most := int64(1)<<min(53, s.bits-1) - 1
 	n, err := strconv.ParseInt(string(raw), 10, s.bits)
 	if errors.Is(err, strconv.ErrRange) {
-		return misfit("is out of range")
+		return beyond(most)
 	}
 	if err != nil {
 		x, err := strconv.ParseFloat(string(raw), 64)
-		if err != nil || x != math.Trunc(x) || math.Abs(x) > float64(int64(1)<<min(53, s.bits-1)-1) {
+		switch {
+		case errors.Is(err, strconv.ErrRange) || err == nil && math.Abs(x) > float64(most):
+			return beyond(most)
+		case err != nil || x != math.Trunc(x):
 			return misfit("must be a whole number")
 		}
 		n = int64(x)
 	}
 	d.target(s, v).SetInt(n)
 	return nil
+}
+
+// beyond is a whole number that no parameter can hold.
+func beyond(most int64) *fault {
+	problem := misfit("is out of range")
+	problem.limit = most
+	return problem
 }
 
 // anything reads a value without a form.

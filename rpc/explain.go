@@ -15,7 +15,11 @@ func (b *backend) packExplain(ctx context.Context, p *wire.PackExplainParams) (*
 	if err != nil {
 		return nil, domainError(err)
 	}
-	reply, err := s.ExplainPack(ctx, packFromWire(&p.PackBuildParams), p.EntersAt == nil || *p.EntersAt)
+	req, err := packFromWire(&p.PackBuildParams)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := s.ExplainPack(ctx, req, p.EntersAt == nil || *p.EntersAt)
 	if err != nil {
 		return nil, domainError(err)
 	}
@@ -51,10 +55,13 @@ func (b *backend) packWhatIf(ctx context.Context, p *wire.PackWhatIfParams) (*wi
 	if err != nil {
 		return nil, domainError(err)
 	}
-	req := session.WhatIfRequest{Totals: p.Budgets, Models: p.Models, PackRequest: packFromWire(&wire.PackBuildParams{
+	req, err := packFromWire(&wire.PackBuildParams{
 		Budget: wire.Budget{Reserved: p.Reserved}, Layout: p.Layout, Input: p.Input, System: p.System, Task: p.Task, AsOf: p.AsOf, Fill: p.Fill, BudgetUnit: p.BudgetUnit,
-	})}
-	packs, err := s.WhatIf(ctx, req)
+	})
+	if err != nil {
+		return nil, err
+	}
+	packs, err := s.WhatIf(ctx, session.WhatIfRequest{PackRequest: req, Totals: p.Budgets, Models: p.Models})
 	if err != nil {
 		return nil, domainError(err)
 	}

@@ -105,6 +105,7 @@ type fault struct {
 	path    string
 	message string
 	kind    wire.Kind
+	limit   int64 // that was passed; 0 for none
 }
 
 func (f *fault) Error() string { return f.path + ": " + f.message }
@@ -144,5 +145,6 @@ func (f form) decode(ctx context.Context, raw json.RawMessage, v reflect.Value) 
 		out.Data.Path = "params"
 	}
 	out.Message = out.Data.Path + ": " + out.Message
+	out.Data.Limit = problem.limit
 	return out
 }

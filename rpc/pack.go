@@ -19,7 +19,11 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 	if err := checkRender(p.Render); err != nil {
 		return nil, err
 	}
-	reply, err := s.BuildPack(ctx, packFromWire(p))
+	req, err := packFromWire(p)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := s.BuildPack(ctx, req)
 	if err != nil {
 		return nil, domainError(err)
 	}
@@ -41,9 +45,13 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 	}, nil
 }
 
-func packFromWire(p *wire.PackBuildParams) session.PackRequest {
+func packFromWire(p *wire.PackBuildParams) (session.PackRequest, error) {
 	req := session.PackRequest{
-		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, AsOf: p.AsOf, Fill: p.Fill, Unit: p.BudgetUnit,
+		Budget: layers.Budget(p.Budget), Model: p.Model, Layout: layers.Layout(p.Layout), Task: p.Task, Fill: p.Fill, Unit: p.BudgetUnit,
+	}
+	var err error
+	if req.AsOf, req.AsOfTime, err = momentFromWire("asOf", p.AsOf); err != nil {
+		return req, err
 	}
 	if p.Input != nil {
 		req.Input = &session.PackInput{Kind: layers.InputKind(p.Input.Type), Content: p.Input.Content}
@@ -54,7 +62,7 @@ func packFromWire(p *wire.PackBuildParams) session.PackRequest {
 			{Name: "guardrails", Text: p.System.Guardrails}, {Name: "other", Text: p.System.Other},
 		}
 	}
-	return req
+	return req, nil
 }
 
 func stabilityToWire(reply session.PackReply) wire.Stability {
@@ -143,12 +151,20 @@ const (
 	maxAuditEntries     = 200
 )
 
-func (b *backend) auditQuery(_ context.Context, p *wire.AuditQueryParams) (*wire.AuditQueryResult, error) {
+func (b *backend) auditQuery(ctx context.Context, p *wire.AuditQueryParams) (*wire.AuditQueryResult, error) {
 	s, err := b.service.Session(p.Session)
 	if err != nil {
 		return nil, domainError(err)
 	}
-	filter := session.AuditFilter{OnlySession: p.OnlySession, Checksum: p.Checksum, Limit: p.Limit}
+	filter := session.AuditFilter{
+		OnlySession: p.OnlySession, Checksum: p.Checksum, From: p.FromSequence, To: p.ToSequence, Reason: p.EpochReason, Limit: p.Limit,
+	}
+	if filter.Since, err = boundFromWire("since", p.Since); err != nil {
+		return nil, err
+	}
+	if filter.Until, err = boundFromWire("until", p.Until); err != nil {
+		return nil, err
+	}
 	if filter.Limit < 0 || filter.Limit > maxAuditEntries {
 		e := InvalidParams("limit", "limit: out of range")
 		e.Data.Limit = maxAuditEntries
@@ -162,7 +178,7 @@ func (b *backend) auditQuery(_ context.Context, p *wire.AuditQueryParams) (*wire
 			return nil, InvalidParams("cursor", "cursor: is not a cursor of this method")
 		}
 	}
-	entries, more, err := s.Audit(filter)
+	entries, more, err := s.Audit(ctx, filter)
 	if err != nil {
 		return nil, domainError(err)
 	}
@@ -170,11 +186,18 @@ func (b *backend) auditQuery(_ context.Context, p *wire.AuditQueryParams) (*wire
 	for _, entry := range entries {
 		out := wire.AuditEntry{
 			Entry: entry.Entry, Session: entry.Session, Checksum: entry.Checksum, Previous: entry.Previous, Lost: entry.Lost, Sequence: entry.Sequence,
-			Time: timeToWire(entry.Time), Sections: []wire.SectionTokens{}, Tokens: entry.Tokens,
-			Dropped: dropsToWire(entry.Dropped), Settings: entry.Settings,
+			Time: timeToWire(entry.Time), Sections: []wire.AuditSection{}, Tokens: entry.Tokens,
+			Epoch: entry.Epoch, EpochReason: entry.Reason, Dropped: dropsToWire(entry.Dropped),
+			DroppedTotal: max(entry.Drops, len(entry.Dropped)), Settings: entry.Settings,
 		}
 		for _, section := range entry.Sections {
-			out.Sections = append(out.Sections, wire.SectionTokens(section))
+			shown := wire.AuditSection{Name: section.Name, Tokens: section.Tokens}
+			for _, item := range section.Items {
+				if p.Items {
+					shown.Items = append(shown.Items, wire.PackItem(item))
+				}
+			}
+			out.Sections = append(out.Sections, shown)
 		}
 		result.Entries = append(result.Entries, out)
 	}

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"hexapla/layers"
 	"hexapla/storage"
@@ -12,19 +14,22 @@ import (
 // auditRecord is the body of an audit entry: enough to tell what was in a pack
 // and to build it again.
 type auditRecord struct {
-	Session  string        `json:"session"`
-	Checksum string        `json:"checksum"`
-	Previous string        `json:"previous,omitempty"` // checksum of the session's pack before, of the same layout
-	Lost     int           `json:"lost,omitempty"`     // things that it showed in more detail
-	Sequence int64         `json:"sequence"`
-	Time     int64         `json:"time"`
-	Request  PackRequest   `json:"request"`
-	System   string        `json:"system,omitempty"` // name of the table that holds the system parts
-	Sections []auditTokens `json:"sections"`
-	Tokens   int           `json:"tokens"`
-	Dropped  []layers.Drop `json:"dropped"`
-	Settings string        `json:"settings"`
-	Measures *packMeasures `json:"measures,omitempty"` // nil in entries of programs that did not measure
+	Session  string         `json:"session"`
+	Checksum string         `json:"checksum"`
+	Previous string         `json:"previous,omitempty"` // checksum of the session's pack before, of the same layout
+	Lost     int            `json:"lost,omitempty"`     // things that it showed in more detail
+	Sequence int64          `json:"sequence"`
+	Time     int64          `json:"time"`
+	Request  PackRequest    `json:"request"`
+	System   string         `json:"system,omitempty"` // name of the table that holds the system parts
+	Sections []AuditSection `json:"sections"`
+	Tokens   int            `json:"tokens"`
+	Epoch    int64          `json:"epoch,omitempty"`
+	Reason   string         `json:"reason,omitempty"` // of the epoch; "" in entries of programs that did not note it
+	Dropped  []layers.Drop  `json:"dropped"`
+	Drops    int            `json:"drops,omitempty"` // with those that are not listed
+	Settings string         `json:"settings"`
+	Measures *packMeasures  `json:"measures,omitempty"` // nil in entries of programs that did not measure
 }
 
 // packMeasures is what metrics need to know of a pack beyond what is in it. It
@@ -40,9 +45,28 @@ type packMeasures struct {
 	Micros       int64 `json:"micros"`       // µs that it took to build
 }
 
-type auditTokens struct {
-	Name   string `json:"name"`
+// AuditSection is a section of a pack in the audit log.
+type AuditSection struct {
+	Name   string      `json:"name"`
+	Tokens int         `json:"tokens"`
+	Items  []AuditItem `json:"items,omitempty"` // none in entries of programs that did not note them
+}
+
+// AuditItem is an item of a section.
+type AuditItem struct {
+	ID     string `json:"id"`
+	Detail string `json:"detail"`
 	Tokens int    `json:"tokens"`
+}
+
+// auditTime reads the time of an entry's body, in Unix milliseconds. What cannot
+// be read counts as old.
+func auditTime(body []byte) int64 {
+	var record struct {
+		Time int64 `json:"time"`
+	}
+	_ = json.Unmarshal(body, &record)
+	return record.Time
 }
 
 // maxAuditDrops bounds the drops that an audit entry lists; the pack built
@@ -54,14 +78,18 @@ func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply, me
 	pack := reply.Pack
 	record := auditRecord{
 		Session: session, Checksum: reply.Checksum, Previous: reply.Previous, Sequence: pack.Sequence, Time: ws.opts.Now(),
-		Request: req, Tokens: pack.Used(), Dropped: pack.Dropped[:min(len(pack.Dropped), maxAuditDrops)], Settings: pack.Settings,
-		Measures: measures,
+		Request: req, Tokens: pack.Used(), Epoch: pack.Epoch, Reason: pack.EpochReason,
+		Dropped: pack.Dropped[:min(len(pack.Dropped), maxAuditDrops)], Drops: len(pack.Dropped), Settings: pack.Settings, Measures: measures,
 	}
 	if reply.Loss != nil {
 		record.Lost = reply.Loss.Items
 	}
 	for i := range pack.Sections {
-		record.Sections = append(record.Sections, auditTokens{pack.Sections[i].Name, pack.Sections[i].Tokens})
+		section := AuditSection{Name: pack.Sections[i].Name, Tokens: pack.Sections[i].Tokens, Items: make([]AuditItem, 0, len(pack.Sections[i].Items))}
+		for _, item := range pack.Sections[i].Items {
+			section.Items = append(section.Items, AuditItem{item.ID, item.Form.Detail, item.Form.Tokens})
+		}
+		record.Sections = append(record.Sections, section)
 	}
 	if len(req.System) > 0 {
 		// The same system branch comes with every call; it is kept once.
@@ -103,58 +131,89 @@ type AuditEntry struct {
 type AuditFilter struct {
 	OnlySession bool
 	Checksum    string
-	Before      int64 // entries with a smaller number; 0 means the newest
+	From, To    int64  // sequences, both included; 0 means any
+	Since       *int64 // Unix milliseconds, included; nil means any
+	Until       *int64 // Unix milliseconds, not included; nil means any
+	Reason      string // of the epoch; "" means any
+	Before      int64  // entries with a smaller number; 0 means the newest
 	Limit       int
+}
+
+// passes tells whether an entry is chosen.
+func (f *AuditFilter) passes(r *auditRecord, session string) bool {
+	return (!f.OnlySession || r.Session == session) &&
+		(f.Checksum == "" || r.Checksum == f.Checksum) &&
+		r.Sequence >= f.From && (f.To == 0 || r.Sequence <= f.To) &&
+		(f.Since == nil || r.Time >= *f.Since) && (f.Until == nil || r.Time < *f.Until) &&
+		(f.Reason == "" || r.Reason == f.Reason)
 }
 
 // Audit lists packs that were built, newest first. more is the number to go on
 // before; 0 at the end.
-func (s *Session) Audit(filter AuditFilter) (entries []AuditEntry, more int64, err error) {
+func (s *Session) Audit(ctx context.Context, filter AuditFilter) (entries []AuditEntry, more int64, err error) {
+	switch {
+	case filter.From < 0:
+		return nil, 0, invalid("fromSequence", "must not be negative")
+	case filter.To < 0:
+		return nil, 0, invalid("toSequence", "must not be negative")
+	}
+	switch filter.Reason {
+	case "", layers.EpochStart, layers.EpochWindow, layers.EpochBudget, layers.EpochFill:
+	default:
+		return nil, 0, invalid("epochReason", "must be %q, %q, %q or %q", layers.EpochStart, layers.EpochWindow, layers.EpochBudget, layers.EpochFill)
+	}
 	err = s.Workspace.view(0, func(v storage.View) error {
-		add := func(entry int64, body []byte) (bool, error) {
+		var failed error
+		v.AuditRange(filter.Before, 0, func(entry int64, body []byte) bool {
+			if failed = ctx.Err(); failed != nil {
+				return false
+			}
+			if filter.Checksum != "" && !bytes.Contains(body, []byte(filter.Checksum)) {
+				return true // before it is decoded
+			}
 			var record auditRecord
 			if err := json.Unmarshal(body, &record); err != nil {
-				return false, fmt.Errorf("read audit entry %d: %w", entry, err)
+				failed = fmt.Errorf("read audit entry %d: %w", entry, err)
+				return false
 			}
-			if filter.OnlySession && record.Session != s.ID {
-				return true, nil
+			if !filter.passes(&record, s.ID) {
+				return true
 			}
 			if len(entries) == filter.Limit {
 				more = entries[len(entries)-1].Entry
-				return false, nil
+				return false
 			}
 			entries = append(entries, AuditEntry{entry, record})
-			return true, nil
-		}
-		if filter.Checksum != "" {
-			if entry, body, ok := v.AuditByChecksum(filter.Checksum); ok {
-				_, err := add(entry, body)
-				return err
-			}
-			return nil
-		}
-		var failed error
-		v.AuditRange(filter.Before, 0, func(entry int64, body []byte) bool {
-			goOn, err := add(entry, body)
-			failed = err
-			return goOn && err == nil
+			return true
 		})
 		return failed
 	})
 	return entries, more, err
 }
 
+// auditRecordOf reads the newest entry of a checksum. The error is a
+// NotFoundError that tells how far back the log goes.
+func auditRecordOf(v storage.View, checksum string) (record auditRecord, err error) {
+	_, body, ok := v.AuditByChecksum(checksum)
+	if !ok {
+		message := "no pack of this checksum was built in this workspace"
+		if entry, oldest := v.AuditOldest(); entry > 1 {
+			message = fmt.Sprintf("no pack of this checksum is in the audit log: it was never built in this workspace, or it was built before %s, and what is older was removed",
+				time.UnixMilli(auditTime(oldest)).UTC().Format(time.RFC3339))
+		}
+		return record, &NotFoundError{Path: "checksum", Message: message}
+	}
+	if err := json.Unmarshal(body, &record); err != nil {
+		return record, fmt.Errorf("read audit entry: %w", err)
+	}
+	return record, nil
+}
+
 // audited returns the newest audit entry of a checksum.
 func (ws *Workspace) audited(checksum string) (record auditRecord, err error) {
-	err = ws.view(0, func(v storage.View) error {
-		_, body, ok := v.AuditByChecksum(checksum)
-		if !ok {
-			return fmt.Errorf("no pack of this checksum: %w", ErrNotFound)
-		}
-		if err := json.Unmarshal(body, &record); err != nil {
-			return fmt.Errorf("read audit entry: %w", err)
-		}
-		return nil
+	err = ws.view(0, func(v storage.View) (err error) {
+		record, err = auditRecordOf(v, checksum)
+		return err
 	})
 	return record, err
 }

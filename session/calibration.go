@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"hexapla/layers"
@@ -44,14 +43,14 @@ func (s *Session) ReportUsage(ctx context.Context, req UsageReport) (UsageReply,
 	req.Model = either(req.Model, s.Model())
 	ws := s.Workspace
 	if req.Checksum != "" {
-		entries, _, err := s.Audit(AuditFilter{Checksum: req.Checksum, Limit: 1})
+		err := ws.view(0, func(v storage.View) error {
+			record, err := auditRecordOf(v, req.Checksum)
+			req.Counted = record.Tokens
+			return err
+		})
 		if err != nil {
 			return UsageReply{}, err
 		}
-		if len(entries) == 0 {
-			return UsageReply{}, fmt.Errorf("no pack of this checksum: %w", ErrNotFound)
-		}
-		req.Counted = entries[0].Tokens
 	}
 	reply, receipt, err := write(ctx, ws, "budget/report", s.ID, req.Key, req, func(tx *storage.Tx) (UsageReply, error) {
 		sample := tokens.Sample{Counted: req.Counted, Prompt: req.PromptTokens}

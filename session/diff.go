@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -40,10 +41,10 @@ func (s *Session) Diff(ctx context.Context, from, to string) (DiffReply, error) 
 	var reply DiffReply
 	var err error
 	if reply.From, err = s.Replay(ctx, from); err != nil {
-		return reply, fmt.Errorf("from: %w", err)
+		return reply, ofParameter("from", err)
 	}
 	if reply.To, err = s.Replay(ctx, to); err != nil {
-		return reply, fmt.Errorf("to: %w", err)
+		return reply, ofParameter("to", err)
 	}
 	a, b := reply.From.Pack, reply.To.Pack
 	reply.PrefixBytes = commonPrefix(a.Text, b.Text)
@@ -76,6 +77,15 @@ func pair(before, after []packItem) (added, removed, changed []PackChange) {
 		}
 	}
 	return added, removed, changed
+}
+
+// ofParameter names the parameter whose pack there is no entry of.
+func ofParameter(name string, err error) error {
+	var missing *NotFoundError
+	if errors.As(err, &missing) {
+		return &NotFoundError{Path: name, Message: missing.Message}
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 func diffReason(reply *DiffReply, a, b *layers.Pack) string {

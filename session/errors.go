@@ -40,6 +40,18 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s: over the limit of %d bytes", e.Path, e.Limit)
 }
 
+// NotFoundError is an ErrNotFound that tells what is not there.
+type NotFoundError struct {
+	Path    string // the parameter that asked for it
+	Message string // names no content
+}
+
+// Error names the parameter and what is not there.
+func (e *NotFoundError) Error() string { return e.Path + ": " + e.Message }
+
+// Unwrap makes it an ErrNotFound.
+func (e *NotFoundError) Unwrap() error { return ErrNotFound }
+
 func invalid(path, format string, args ...any) error {
 	return &InvalidError{Path: path, Message: fmt.Sprintf(format, args...)}
 }

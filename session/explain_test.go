@@ -41,7 +41,7 @@ func work(t *testing.T, s *session.Session, n int) {
 
 func audited(t *testing.T, s *session.Session) int {
 	t.Helper()
-	entries, _, err := s.Audit(session.AuditFilter{Limit: 100})
+	entries, _, err := s.Audit(t.Context(), session.AuditFilter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

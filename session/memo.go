@@ -6,13 +6,14 @@ import (
 	"hexapla/storage"
 )
 
-// memo keeps what a packer has read, so that packs of several budgets read it
-// once. The zero value is ready.
+// memo keeps what a packer has read, so that packs of several budgets, which may
+// be built side by side, read it once. The zero value is ready.
 type memo struct {
-	trios    map[momentKey]trioRecord
-	headers  map[momentKey]layers.Form
-	contexts map[int64]contextAt
-	shown    map[roomKey]layers.Form
+	trios    bounded[momentKey, trioRecord]
+	headers  bounded[momentKey, layers.Form]
+	contexts bounded[int64, contextAt]
+	rendered bounded[int64, string] // layer 0 as of a sequence, in full
+	shown    bounded[roomKey, layers.Form]
 }
 
 // momentKey is a conversation as of a sequence.
@@ -34,17 +35,9 @@ type contextAt struct {
 	known bool
 }
 
-// keep puts a value into a map that may be nil.
-func keep[K comparable, V any](m *map[K]V, key K, value V) {
-	if *m == nil {
-		*m = map[K]V{}
-	}
-	(*m)[key] = value
-}
-
 // contextAt returns layer 0 as of a sequence.
 func (p *packer) contextAt(seq int64) (contextAt, error) {
-	if c, ok := p.memo.contexts[seq]; ok {
+	if c, ok := p.memo.contexts.get(seq); ok {
 		return c, nil
 	}
 	v, err := p.at(seq)
@@ -55,7 +48,7 @@ func (p *packer) contextAt(seq int64) (contextAt, error) {
 	if c.body, c.seq, c.known, err = currentContext(v, p.session); err != nil {
 		return contextAt{}, err
 	}
-	keep(&p.memo.contexts, seq, c)
+	p.memo.contexts.put(seq, c)
 	return c, nil
 }
 
@@ -63,7 +56,7 @@ func (p *packer) contextAt(seq int64) (contextAt, error) {
 // is made of the turns so far.
 func (p *packer) trioAt(conversation string, seq int64) (trioRecord, error) {
 	key := momentKey{conversation, seq}
-	if trio, ok := p.memo.trios[key]; ok {
+	if trio, ok := p.memo.trios.get(key); ok {
 		return trio, nil
 	}
 	v, err := p.at(seq)
@@ -75,7 +68,7 @@ func (p *packer) trioAt(conversation string, seq int64) (trioRecord, error) {
 		trio, err = p.ws.ruleTrio(v, conversation)
 	}
 	if err == nil {
-		keep(&p.memo.trios, key, trio)
+		p.memo.trios.put(key, trio)
 	}
 	return trio, err
 }
@@ -83,7 +76,7 @@ func (p *packer) trioAt(conversation string, seq int64) (trioRecord, error) {
 // headerAt returns the header of a conversation as of a view, rendered.
 func (p *packer) headerAt(conversation string, v storage.View) (layers.Form, error) {
 	key := momentKey{conversation, v.Seq()}
-	if form, ok := p.memo.headers[key]; ok {
+	if form, ok := p.memo.headers.get(key); ok {
 		return form, nil
 	}
 	trio, err := p.trioAt(conversation, v.Seq())
@@ -91,6 +84,6 @@ func (p *packer) headerAt(conversation string, v storage.View) (layers.Form, err
 		return layers.Form{}, err
 	}
 	form := p.form(string(layers.DetailHeader), digest.RenderHeader(trio.Header))
-	keep(&p.memo.headers, key, form)
+	p.memo.headers.put(key, form)
 	return form, nil
 }

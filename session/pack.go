@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"hexapla/layers"
@@ -16,9 +17,13 @@ type PackRequest struct {
 	Input  *PackInput    `json:"input,omitempty"`
 	System []SystemPart  `json:"system,omitempty"`
 	Task   string        `json:"task,omitempty"`
-	AsOf   int64         `json:"asOf,omitempty"`
-	Fill   bool          `json:"fill,omitempty"`
-	Unit   string        `json:"unit,omitempty"` // UnitCounted when empty
+	AsOf   int64         `json:"asOf,omitempty"` // a sequence; 0 means the newest
+	// AsOfTime is a time in place of AsOf, in Unix milliseconds, nil for none:
+	// the newest sequence that was committed at or before it. A time that has not
+	// come yet means the newest.
+	AsOfTime *int64 `json:"-"`
+	Fill     bool   `json:"fill,omitempty"`
+	Unit     string `json:"unit,omitempty"` // UnitCounted when empty
 	// Prices are the model's when they are not set. The audit log keeps them.
 	Prices *layers.CachePrices `json:"prices,omitempty"`
 }
@@ -149,11 +154,32 @@ func (ws *Workspace) withInput(ctx context.Context, session string, req PackRequ
 		return err
 	}
 	defer snapshot.Release()
+	if err := ws.resolve(snapshot, &req); err != nil {
+		return err
+	}
 	p, in, err := ws.packInput(ctx, snapshot, session, req)
 	if err != nil {
 		return err
 	}
 	return build(p, in)
+}
+
+// resolve turns a request's time into the sequence that it stands for.
+func (ws *Workspace) resolve(snapshot *storage.Snapshot, req *PackRequest) error {
+	if req.AsOfTime == nil {
+		return nil
+	}
+	at := *req.AsOfTime
+	req.AsOf, req.AsOfTime = snapshot.View().Seq(), nil
+	if at >= ws.opts.Now() {
+		return nil
+	}
+	seq, err := snapshot.SeqAt(at)
+	if errors.Is(err, storage.ErrNotFound) {
+		return &NotFoundError{Path: "asOf", Message: "nothing is known to be recorded at or before that time"}
+	}
+	req.AsOf = seq
+	return err
 }
 
 // packInput reads what a pack is built of from a snapshot.
@@ -165,13 +191,13 @@ func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, 
 	}
 	if req.AsOf != 0 {
 		if p.view, err = snapshot.At(req.AsOf); err != nil {
-			return nil, layers.Input{}, fmt.Errorf("sequence %d: %w", req.AsOf, ErrNotFound)
+			return nil, layers.Input{}, &NotFoundError{Path: "asOf", Message: fmt.Sprintf("no sequence %d; the newest is %d", req.AsOf, snapshot.View().Seq())}
 		}
 	}
 	if _, ok, err := p.view.Latest(kindSession, session); err != nil {
 		return nil, layers.Input{}, err
 	} else if !ok {
-		return nil, layers.Input{}, notFound("session", session)
+		return nil, layers.Input{}, &NotFoundError{Path: "asOf", Message: fmt.Sprintf("the session was opened after sequence %d", p.view.Seq())}
 	}
 	if err = p.calibrate(req); err != nil {
 		return nil, layers.Input{}, err

@@ -292,7 +292,7 @@ func TestLossOfARepeatedPack(t *testing.T) {
 		t.Errorf("against %s: %d losses, %v", receipt.Against, len(receipt.Losses), err)
 	}
 	pack(t, s, 3000)
-	entries, _, err := s.Audit(session.AuditFilter{Limit: 4})
+	entries, _, err := s.Audit(t.Context(), session.AuditFilter{Limit: 4})
 	if err != nil || entries[3].Previous != "" || entries[2].Lost != small.Loss.Items || entries[0].Previous != small.Checksum {
 		t.Errorf("the audit log: %+v, %v", entries, err)
 	}

@@ -17,6 +17,7 @@ import (
 type Options struct {
 	DataDir string                           // where the workspaces' stores lie
 	Policy  layers.Policy                    // the zero value means layers.DefaultPolicy
+	Audit   AuditRetention                   // what the audit logs keep
 	Now     func() int64                     // Unix milliseconds; time.Now when nil
 	Ticks   func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
 	Logf    func(format string, args ...any) // never given content; may be nil
@@ -193,7 +194,7 @@ func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, er
 	}
 	ws, err := openWorkspace(ctx, workspaceOptions{
 		ID: id, Dir: filepath.Join(s.opts.DataDir, "workspaces", id),
-		Policy: s.opts.Policy, Tokens: s.tokens, Models: models.Builtin(), Now: s.opts.Now, Ticks: s.opts.Ticks, Logf: s.opts.Logf,
+		Policy: s.opts.Policy, Audit: s.opts.Audit, Tokens: s.tokens, Models: models.Builtin(), Now: s.opts.Now, Ticks: s.opts.Ticks, Logf: s.opts.Logf,
 	})
 	if err != nil {
 		return nil, err

@@ -15,7 +15,8 @@ import (
 )
 
 // packer reads what one pack needs. It is the layers.Source of that pack and
-// lives no longer than its snapshot.
+// lives no longer than its snapshot. Once packInput has returned, its methods may
+// be called from several goroutines.
 type packer struct {
 	ws       *Workspace
 	session  string
@@ -51,16 +52,20 @@ const (
 // CurrentContext implements layers.Source.
 func (p *packer) CurrentContext(seq int64, room int) (layers.Form, error) {
 	key := roomKey{seq, room}
-	if form, ok := p.memo.shown[key]; ok {
+	if form, ok := p.memo.shown.get(key); ok {
 		return form, nil
 	}
-	current, err := p.contextAt(seq)
-	if err != nil {
-		return layers.Form{}, err
-	}
-	text := "nothing recorded yet\n"
-	if current.known {
-		text = digest.RenderCurrentContext(current.body)
+	text, ok := p.memo.rendered.get(seq)
+	if !ok {
+		current, err := p.contextAt(seq)
+		if err != nil {
+			return layers.Form{}, err
+		}
+		text = "nothing recorded yet\n"
+		if current.known {
+			text = digest.RenderCurrentContext(current.body)
+		}
+		p.memo.rendered.put(seq, text)
 	}
 	heading := p.counter.Count(headingContext)
 	if trimmed, cut := digest.Trim(text, max(room-heading, 1), p.counter); cut {
@@ -73,7 +78,7 @@ func (p *packer) CurrentContext(seq int64, room int) (layers.Form, error) {
 	if form.Tokens > room {
 		form = p.form(layers.FormLine, headingContext)
 	}
-	keep(&p.memo.shown, key, form)
+	p.memo.shown.put(key, form)
 	return form, nil
 }
 

@@ -1,10 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"hexapla/layers"
 )
@@ -48,10 +52,11 @@ func (s *Session) WhatIf(ctx context.Context, req WhatIfRequest) ([]WhatIfPack, 
 		return nil, err
 	}
 	defer snapshot.Release()
+	if err := ws.resolve(snapshot, &req.PackRequest); err != nil {
+		return nil, err
+	}
 	out := make([]WhatIfPack, 0, len(req.Models)*len(req.Totals))
 	first := map[string]int{} // index of the first pack by the counter's name
-	var sums sync.WaitGroup
-	defer sums.Wait()
 	for _, model := range req.Models {
 		if model == "" {
 			model = s.Model()
@@ -64,7 +69,6 @@ func (s *Session) WhatIf(ctx context.Context, req WhatIfRequest) ([]WhatIfPack, 
 			counter += " " + model // each has its own calibration
 		}
 		if at, ok := first[counter]; ok {
-			sums.Wait()
 			for _, same := range out[at : at+len(req.Totals)] {
 				same.Model = model
 				out = append(out, same)
@@ -76,22 +80,70 @@ func (s *Session) WhatIf(ctx context.Context, req WhatIfRequest) ([]WhatIfPack, 
 		if err != nil {
 			return nil, err
 		}
-		for _, total := range req.Totals {
-			if err := ctx.Err(); err != nil {
-				return nil, err
+		packs, err := p.predict(ctx, in, model, req.Totals, one.Budget.Reserved)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, packs...)
+	}
+	return out, nil
+}
+
+// predict builds a pack of each total, as many at once as there are processors.
+// The answers are in the order of the totals, whichever was ready first.
+func (p *packer) predict(ctx context.Context, in layers.Input, model string, totals []int, reserved int) ([]WhatIfPack, error) {
+	out := make([]WhatIfPack, len(totals))
+	errs := make([]error, len(totals))
+	order := make([]int, len(totals)) // the large ones first, so that none is alone at the end
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(totals[b], totals[a]) })
+	var next atomic.Int64
+	work := func() {
+		sums, ok := p.ws.sums.Get().(*layers.Digester)
+		if !ok {
+			sums = new(layers.Digester)
+		}
+		defer p.ws.sums.Put(sums)
+		for n := int(next.Add(1)) - 1; n < len(order); n = int(next.Add(1)) - 1 {
+			i := order[n]
+			answer := &out[i]
+			answer.Total, answer.Model = totals[i], model
+			if errs[i] = ctx.Err(); errs[i] != nil {
+				return
 			}
-			out = append(out, WhatIfPack{Total: total, Model: model})
-			answer := &out[len(out)-1] // out has room for all and never moves
-			answer.Pack, err = build(p.withBudget(in, layers.Budget{Total: total, Reserved: one.Budget.Reserved}))
-			if err != nil && !errors.As(err, &answer.TooSmall) {
-				return nil, err
-			}
-			if err == nil { // the checksum while the next is built
-				sums.Go(func() { answer.Checksum = layers.Checksum(answer.Pack.AppendCanonical(nil)) })
+			answer.Pack, errs[i] = build(p.withBudget(in, layers.Budget{Total: totals[i], Reserved: reserved}))
+			switch {
+			case errs[i] == nil:
+				answer.Checksum = sums.Checksum(answer.Pack)
+			case errors.As(errs[i], &answer.TooSmall):
+				errs[i] = nil
 			}
 		}
 	}
-	sums.Wait()
+	var others sync.WaitGroup
+	var panicked atomic.Pointer[any] // what another goroutine met is met by the caller
+	for range min(runtime.GOMAXPROCS(0), len(totals)) - 1 {
+		others.Go(func() {
+			defer func() {
+				if met := recover(); met != nil {
+					panicked.Store(&met)
+				}
+			}()
+			work()
+		})
+	}
+	work()
+	others.Wait()
+	if met := panicked.Load(); met != nil {
+		panic(*met)
+	}
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
 }
 

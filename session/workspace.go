@@ -26,6 +26,7 @@ type workspaceOptions struct {
 	ID     string
 	Dir    string
 	Policy layers.Policy
+	Audit  AuditRetention
 	Tokens *tokens.Registry
 	Models models.Table
 	Now    func() int64
@@ -50,13 +51,17 @@ type Workspace struct {
 	tables      sync.Map                           // names of tables that were stored
 	settings    string                             // digest of the policy
 	fidelity    bounded[trioVersion, digest.Fidelity]
+	sums        sync.Pool // of *layers.Digester, for predictions
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
 }
 
 func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, error) {
-	store, err := storage.Open(ctx, storage.Options{Dir: opts.Dir, Timeout: openTimeout, Logf: opts.Logf})
+	store, err := storage.Open(ctx, storage.Options{
+		Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf,
+		AuditEntries: opts.Audit.Entries, AuditBytes: opts.Audit.Bytes, AuditAge: time.Duration(opts.Audit.Days) * 24 * time.Hour, AuditTime: auditTime,
+	})
 	if err != nil {
 		return nil, err
 	}

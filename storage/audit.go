@@ -41,8 +41,8 @@ type auditQueue struct {
 // AppendAudit adds an entry to the audit log, to be found by its checksum. It
 // does not wait: the entry is in every snapshot that is taken from now on, and
 // on disk with the next commit or about 100 ms later. A crash before that loses
-// it. The log keeps its newest entries (Options.AuditEntries). A store that takes
-// no writes drops the entry.
+// it. The log keeps its newest entries (Options.AuditEntries and what follows it).
+// A store that takes no writes drops the entry.
 func (s *Store) AppendAudit(checksum string, body []byte) {
 	if len(body) > maxAuditBody || len(checksum) > maxChecksum {
 		s.opts.Logf("storage: audit entry of %d bytes dropped", len(body))
@@ -105,57 +105,6 @@ func (s *Store) flushAudit() {
 	if waiting, _ := s.audit.peek(); len(waiting) > 0 {
 		s.opts.Logf("storage: %d audit entries were not written", len(waiting))
 	}
-}
-
-// putAudit writes what waits into the batch, and removes what is too old.
-func (b *batch) putAudit() (err error) {
-	b.s.audit.disarm()
-	waiting, last := b.s.audit.peek()
-	if len(waiting) == 0 {
-		return nil
-	}
-	defer caught(debug.SetPanicOnFault(true), &err)
-	b.dirty, b.audit = true, last
-	entries, sums := b.r.bucket(bucketAudit), b.r.bucket(bucketAuditSums)
-	for i := range waiting {
-		e := &waiting[i]
-		key := number(e.entry)
-		value := appendText(make([]byte, sealSize, sealSize+len(e.checksum)+len(e.body)+3), e.checksum)
-		if err := entries.Put(key, seal(bucketAudit, key, append(value, e.body...))); err != nil {
-			return err
-		}
-		if e.checksum == "" {
-			continue
-		}
-		if err := sums.Put([]byte(e.checksum), sealed(bucketAuditSums, []byte(e.checksum), key)); err != nil {
-			return err
-		}
-	}
-	return b.forgetAudit(last - int64(b.s.opts.AuditEntries))
-}
-
-// forgetAudit removes the entries up to a number. It removes a bounded number
-// at once: more are only there when the bound was lowered.
-func (b *batch) forgetAudit(last int64) error {
-	entries, sums := b.r.bucket(bucketAudit), b.r.bucket(bucketAuditSums)
-	for range auditWaiting + 1 {
-		key, value := entries.Cursor().First()
-		if key == nil || toNumber(key) > last {
-			return nil
-		}
-		if checksum, _, err := openAudit(key, value); err == nil && checksum != "" {
-			at, err := unseal(bucketAuditSums, []byte(checksum), sums.Get([]byte(checksum)))
-			if err == nil && bytes.Equal(at, key) {
-				if err := sums.Delete([]byte(checksum)); err != nil {
-					return err
-				}
-			}
-		}
-		if err := entries.Delete(bytes.Clone(key)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // openAudit decodes an entry; body aliases value.

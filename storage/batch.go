@@ -98,6 +98,9 @@ func (b *batch) finish() {
 	if b.err == nil {
 		b.err = b.putAudit()
 	}
+	if b.err == nil {
+		b.err = b.putTime()
+	}
 	if b.err != nil || !b.dirty {
 		b.rollback()
 		b.answer(b.err)

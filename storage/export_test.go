@@ -94,3 +94,14 @@ func editBucket(path string, b bucket, key []byte, edit func([]byte) []byte) err
 		return bucket.Put(key, value)
 	})
 }
+
+// DropTimes removes the times of commits from a closed store's file, as a program
+// that did not note them left it.
+func DropTimes(path string) error {
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.Update(func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte(bucketTimes.String())) })
+}

@@ -25,9 +25,18 @@ type Options struct {
 	// MaxBytes bounds the size of store.db, blobs not counted; writes beyond it
 	// are ErrFull. 0 means no bound.
 	MaxBytes int64
-	// AuditEntries is how many of the newest audit entries are kept; 0 means
-	// 10,000.
+	// AuditEntries, AuditBytes and AuditAge bound the audit log: what is over one
+	// of them is removed, oldest first, when an entry is written. The newest
+	// entry stays. 0 means 10,000 entries, 64 MiB and 365 days.
 	AuditEntries int
+	AuditBytes   int64
+	AuditAge     time.Duration
+	// AuditTime reads from an entry's body when it was written, in Unix
+	// milliseconds; nil means that no entry is too old.
+	AuditTime func(body []byte) int64
+	// Now is the clock for the times of commits, in Unix milliseconds; time.Now
+	// when nil.
+	Now func() int64
 	// Logf takes what is worth knowing but fails nothing; nil drops it.
 	Logf func(format string, args ...any)
 
@@ -37,6 +46,8 @@ type Options struct {
 const (
 	defaultTimeout      = 3 * time.Second
 	defaultAuditEntries = 10000
+	defaultAuditBytes   = 64 << 20
+	defaultAuditAge     = 365 * 24 * time.Hour
 )
 
 func (o Options) withDefaults() Options {
@@ -45,6 +56,15 @@ func (o Options) withDefaults() Options {
 	}
 	if o.AuditEntries <= 0 {
 		o.AuditEntries = defaultAuditEntries
+	}
+	if o.AuditBytes <= 0 {
+		o.AuditBytes = defaultAuditBytes
+	}
+	if o.AuditAge <= 0 {
+		o.AuditAge = defaultAuditAge
+	}
+	if o.Now == nil {
+		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
 	if o.Logf == nil {
 		o.Logf = func(string, ...any) {}
@@ -267,7 +287,7 @@ func readIdentity(h *handle) (id identity, err error) {
 		return id, err
 	}
 	for b := range buckets {
-		if tx.Bucket([]byte(b.String())) == nil {
+		if b.required() && tx.Bucket([]byte(b.String())) == nil {
 			return id, corrupt("store.db has no bucket %s", b)
 		}
 	}

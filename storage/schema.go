@@ -29,6 +29,7 @@ const (
 //	audit      entry → checksum, body
 //	auditsums  checksum → newest entry
 //	blobs      sha256 → size, MIME, content if it is small
+//	times      commit's time in Unix ms, its newest sequence → nothing, sealed
 //
 // Every value that is not empty is sealed (codec.go).
 type bucket byte
@@ -46,14 +47,15 @@ const (
 	bucketAudit
 	bucketAuditSums
 	bucketBlobs
-	buckets // how many there are
+	bucketTimes // came later; see bucket.required
+	buckets     // how many there are
 )
 
 // String returns the name in the file.
 func (b bucket) String() string {
 	return [buckets]string{
 		"meta", "records", "terms", "versions", "lists", "mentions",
-		"counters", "keys", "tables", "audit", "auditsums", "blobs",
+		"counters", "keys", "tables", "audit", "auditsums", "blobs", "times",
 	}[b]
 }
 
@@ -62,6 +64,10 @@ func (b bucket) String() string {
 func (b bucket) appendOnly() bool {
 	return b == bucketRecords || b == bucketTerms || b == bucketAudit
 }
+
+// required tells whether every store has the bucket. One that does not is made
+// by the first write that needs it; programs that do not know it pass it over.
+func (b bucket) required() bool { return b != bucketTimes }
 
 // Keys in the meta bucket.
 const (

@@ -110,7 +110,29 @@ func (v *verifier) all(newest int64) (err error) {
 			return err
 		}
 	}
+	if err := v.times(newest); err != nil {
+		return err
+	}
 	return v.lists()
+}
+
+// times checks that sequences rise with the times of their commits.
+func (v *verifier) times(newest int64) error {
+	if v.r.times() == nil {
+		return nil
+	}
+	before := int64(0)
+	return v.each(bucketTimes, func(key, value []byte) error {
+		_, seq, err := openTime(key, value)
+		if err != nil {
+			return fmt.Errorf("key %x: %w", key, err)
+		}
+		if seq <= before || seq > newest {
+			return fmt.Errorf("sequence %d follows %d, the newest is %d", seq, before, newest)
+		}
+		before = seq
+		return nil
+	})
 }
 
 // each calls one for all keys of a bucket; what it returns is a problem.

@@ -38,7 +38,7 @@ func BenchmarkProcess(b *testing.B) {
 		for _, bench := range []struct {
 			name string
 			run  func(*testing.B, benchProgram)
-		}{{"Start", benchStart}, {"Memory", benchMemory}, {"Reindex", benchReindex}} {
+		}{{"Start", benchStart}, {"Memory", benchMemory}, {"Reindex", benchReindex}, {"WhatIf", benchWhatIf}} {
 			b.Run(fmt.Sprintf("%s/%dk", bench.name, n/1000), func(b *testing.B) {
 				filled()
 				bench.run(b, benchProgram{binary, dir, n})
@@ -220,6 +220,59 @@ func report(b *testing.B, name string, times []time.Duration) {
 		at := min(len(times)-1, int(q*float64(len(times))))
 		b.ReportMetric(float64(times[at].Microseconds())/1000, fmt.Sprintf("%s-p%.0f-ms", name, 100*q))
 	}
+}
+
+// benchWhatIf measures a pack and a prediction of eight packs as a client sees
+// them, one after the other and each as the first after a new record; and how
+// they compare, at the median. The predictions are those of the packs that the
+// client would then be given.
+func benchWhatIf(b *testing.B, p benchProgram) {
+	c := p.start(b)
+	defer c.end()
+	c.open()
+	budgets := []int{1000, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000}
+	var packs, predictions []time.Duration
+	for i := 0; b.Loop(); i++ {
+		// The one that comes second finds caches warm; they take turns.
+		for turn := range 2 {
+			b.StopTimer()
+			c.record(2*i + turn)
+			b.StartTimer()
+			if (i+turn)%2 == 0 {
+				var r wire.PackBuildResult
+				packs = append(packs, c.ask(wire.MethodPackBuild, wire.PackBuildParams{Session: "s", Budget: wire.Budget{Total: 8000}}, &r))
+				continue
+			}
+			var r wire.PackWhatIfResult
+			predictions = append(predictions, c.ask(wire.MethodPackWhatIf, wire.PackWhatIfParams{Session: "s", Budgets: budgets}, &r))
+			if i%50 == 0 {
+				b.StopTimer()
+				for k, total := range budgets {
+					var built wire.PackBuildResult
+					c.ask(wire.MethodPackBuild, wire.PackBuildParams{Session: "s", Budget: wire.Budget{Total: total}}, &built)
+					if built.Checksum != r.Packs[k].Checksum {
+						b.Fatalf("a budget of %d: another pack than predicted", total)
+					}
+				}
+				b.StartTimer()
+			}
+		}
+	}
+	report(b, "pack", packs)
+	report(b, "whatIf", predictions)
+	b.ReportMetric(float64(predictions[len(predictions)/2])/float64(packs[len(packs)/2]), "ratio-p50")
+}
+
+// record records one more turn of a conversation in progress, and now and then
+// begins the next conversation.
+func (c *benchChild) record(i int) {
+	c.b.Helper()
+	exchange := benchExchange(i)
+	turns := []wire.Turn{{Role: "assistant", Text: exchange.Turns[3].Text}}
+	if i%8 == 0 {
+		turns = []wire.Turn{{Role: "user", Text: exchange.Turns[0].Text}}
+	}
+	c.ask(wire.MethodConversationRecord, wire.ConversationRecordParams{Session: "s", Turns: turns, Done: i%8 == 7}, nil)
 }
 
 // benchMemory measures resident memory: of the idle process, with the workspace

@@ -86,12 +86,9 @@ func recordStory(c *child, conversations int) {
 	}
 }
 
-func buildPack(c *child, total int, asOf int64, layout string) (wire.PackBuildResult, wire.Pack) {
+func buildPack(c *child, total int, asOf any, layout string) (wire.PackBuildResult, wire.Pack) {
 	c.t.Helper()
-	result := call[wire.PackBuildResult](c, wire.MethodPackBuild, wire.PackBuildParams{
-		Session: "s", Budget: wire.Budget{Total: total}, Layout: layout, AsOf: asOf,
-		System: &wire.SystemPrompt{Tools: "Bash runs a command.", Guardrails: "Be careful."},
-	})
+	result := call[wire.PackBuildResult](c, wire.MethodPackBuild, packParams(total, asOf, layout))
 	sum := sha256.Sum256(result.Pack)
 	if hex.EncodeToString(sum[:]) != result.Checksum {
 		c.t.Fatal("the checksum is not that of the pack's bytes as they came over the wire")

@@ -13,6 +13,7 @@ import (
 func newExplain(p program) *cobra.Command {
 	var folder folderFlags
 	var budget int
+	var asOf momentFlag
 	var model, layout string
 	var fill, entersAt, all, asJSON bool
 	cmd := &cobra.Command{
@@ -47,7 +48,7 @@ Nothing is recorded, and the next pack is what it would have been.`,
 			}
 			return withSession(cmd, p, folder, func(ctx context.Context, s *server, session string) error {
 				params := wire.PackExplainParams{EntersAt: &entersAt, PackBuildParams: wire.PackBuildParams{
-					Session: session, Budget: wire.Budget{Total: budget}, Model: model, Layout: layout, Fill: fill,
+					Session: session, Budget: wire.Budget{Total: budget}, Model: model, Layout: layout, Fill: fill, AsOf: asOf.value,
 				}}
 				var result wire.PackExplainResult
 				if err := s.Call(ctx, wire.MethodPackExplain, params, &result); err != nil {
@@ -62,6 +63,7 @@ Nothing is recorded, and the next pack is what it would have been.`,
 		},
 	}
 	folder.add(cmd)
+	cmd.Flags().Var(&asOf, "as-of", "`moment` to look back to: a sequence number, or a time such as 2026-01-31T12:00:00Z")
 	cmd.Flags().IntVar(&budget, "budget", 8000, "`tokens` that the pack may use")
 	cmd.Flags().StringVar(&model, "model", "", "`model` that counts tokens (default: the session's)")
 	cmd.Flags().StringVar(&layout, "layout", string(layers.LayoutStablePrefix), "order of the sections: stable-prefix or narrative-first")

@@ -135,6 +135,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"serve", "now"}, "unknown command"},
 		{[]string{"pack", "--budget", "-1"}, "--budget -1"},
 		{[]string{"pack", "--layout", "x"}, `--layout "x"`},
+		{[]string{"pack", "--as-of", "yesterday"}, "must be a sequence number, or a time such as"},
+		{[]string{"explain", "--as-of", "0"}, "sequence numbers begin at 1"},
 		{[]string{"explain", "--budget", "0"}, "--budget 0"},
 		{[]string{"explain", "--layout", "x"}, `--layout "x"`},
 		{[]string{"search"}, "requires at least 1 arg"},

@@ -17,6 +17,7 @@ import (
 func newPack(p program) *cobra.Command {
 	var folder folderFlags
 	var budget int
+	var asOf momentFlag
 	var model, layout, render string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -30,6 +31,7 @@ With --json it prints the whole answer of the server: the sections with their
 items and tokens, what was left out and why, and the checksum.`,
 		Example: `  hexapla pack --budget 8000
   hexapla pack --render anthropic-messages | jq .messages
+  hexapla pack --as-of 2026-01-31T12:00:00Z
   hexapla pack --workspace ~/src/app --json | jq .pack.dropped`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,7 +45,7 @@ items and tokens, what was left out and why, and the checksum.`,
 				return usageError{fmt.Errorf("--render %q: must be one of %s", render, formats())}
 			}
 			return withSession(cmd, p, folder, func(ctx context.Context, s *server, session string) error {
-				params := wire.PackBuildParams{Session: session, Budget: wire.Budget{Total: budget}, Model: model, Layout: layout, Render: render}
+				params := wire.PackBuildParams{Session: session, Budget: wire.Budget{Total: budget}, Model: model, Layout: layout, Render: render, AsOf: asOf.value}
 				var built wire.PackBuildResult
 				if err := s.Call(ctx, wire.MethodPackBuild, params, &built); err != nil {
 					return fmt.Errorf("build pack: %w", err)
@@ -65,6 +67,7 @@ items and tokens, what was left out and why, and the checksum.`,
 		},
 	}
 	folder.add(cmd)
+	cmd.Flags().Var(&asOf, "as-of", "`moment` to look back to: a sequence number, or a time such as 2026-01-31T12:00:00Z")
 	cmd.Flags().IntVar(&budget, "budget", 8000, "`tokens` that the pack may use")
 	cmd.Flags().StringVar(&model, "model", "", "`model` that counts tokens (default: the session's)")
 	cmd.Flags().StringVar(&layout, "layout", string(layers.LayoutStablePrefix), "order of the sections: stable-prefix or narrative-first")

@@ -123,6 +123,7 @@ func TestProtocolClosedSets(t *testing.T) {
 		{reflect.TypeFor[wire.UserInput](), "Type", wire.MethodPackBuild,
 			`{"session":"s","budget":{"total":4000},"input":{"type":%q,"content":"x"}}`, "input.type"},
 		{reflect.TypeFor[wire.PackBuildParams](), "Layout", wire.MethodPackBuild, `{"session":"s","budget":{"total":4000},"layout":%q}`, "layout"},
+		{reflect.TypeFor[wire.AuditQueryParams](), "EpochReason", wire.MethodAuditQuery, `{"session":"s","epochReason":%q}`, "epochReason"},
 		{reflect.TypeFor[wire.InstructionsGetParams](), "Format", wire.MethodInstructionsGet, `{"format":%q}`, "format"},
 	}
 	for _, test := range tests {

@@ -98,7 +98,7 @@ type PackWhatIfParams struct {
 	// As in PackBuildParams.
 	Task string `json:"task,omitempty"`
 	// As in PackBuildParams.
-	AsOf int64 `json:"asOf,omitempty"`
+	AsOf any `json:"asOf,omitempty" form:"integer|string"`
 	// As in PackBuildParams.
 	Fill bool `json:"fill,omitempty"`
 	// What the budgets are in, as in PackBuildParams: "counted" (the default) or

@@ -55,8 +55,11 @@ type PackBuildParams struct {
 	System *SystemPrompt `json:"system,omitempty"`
 	// Id of the task; part of the pack's seed. The session when absent.
 	Task string `json:"task,omitempty"`
-	// Build as of this sequence number; the newest when absent.
-	AsOf int64 `json:"asOf,omitempty"`
+	// Build as of this sequence number, or as of the newest that was committed at
+	// or before this time, an RFC 3339 string such as "2026-01-31T12:00:00Z". The
+	// newest when absent, and for a time that has not come yet; not_found for a
+	// time before the first commit.
+	AsOf any `json:"asOf,omitempty" form:"integer|string"`
 	// True when no pack before is in a provider's cache, as at the first call
 	// after a client's compaction or for another model: the pack is laid out
 	// afresh and fills its budget, instead of keeping the bytes of the pack before
@@ -242,8 +245,12 @@ type Pack struct {
 	Branches Branches `json:"branches"`
 	// The whole outgoing message.
 	Text string `json:"text"`
-	// Bytes at the beginning of text that stay until the epoch changes,
-	// whatever is appended.
+	// Bytes at the beginning of text that stay until the epoch changes, whatever
+	// is appended. Two things may move them before: a change of the pins, and a
+	// turn so large that summaries or headers give way to it. Only the system
+	// branch and the pins count where the rest is laid out anew each time: with
+	// "fill", in the layout "narrative-first", and where no more than must be
+	// there has room.
 	StablePrefixBytes int `json:"stablePrefixBytes"`
 	// The sequence number at which the last fold was made; it rises with each
 	// fold.

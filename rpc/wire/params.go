@@ -479,8 +479,21 @@ type AuditQueryParams struct {
 	Session string `json:"session"`
 	// Only packs of the session, not of the whole workspace.
 	OnlySession bool `json:"onlySession,omitempty"`
-	// Only the pack with this checksum.
+	// Only packs with this checksum.
 	Checksum string `json:"checksum,omitempty"`
+	// Only packs as of this sequence number or a newer one.
+	FromSequence int64 `json:"fromSequence,omitempty"`
+	// Only packs as of this sequence number or an older one.
+	ToSequence int64 `json:"toSequence,omitempty"`
+	// Only packs that were built at this time (RFC 3339) or later.
+	Since string `json:"since,omitempty"`
+	// Only packs that were built before this time (RFC 3339).
+	Until string `json:"until,omitempty"`
+	// Only packs whose last fold was made for this reason, as in Pack: "start",
+	// "window", "budget" or "fill".
+	EpochReason string `json:"epochReason,omitempty" enum:"start,window,budget,fill"`
+	// Also the items of each section.
+	Items bool `json:"items,omitempty"`
 	// Most entries to return; 20 when absent, 200 at most.
 	Limit int `json:"limit,omitempty"`
 	// Where to go on, from an earlier result.
@@ -503,14 +516,33 @@ type AuditEntry struct {
 	Sequence int64 `json:"sequence"`
 	// When, RFC 3339.
 	Time string `json:"time"`
-	// Tokens by section.
-	Sections []SectionTokens `json:"sections"`
+	// What it was made of, in the order of its text.
+	Sections []AuditSection `json:"sections"`
 	// All tokens.
 	Tokens int `json:"tokens"`
-	// What was left out or reduced, and why.
+	// The sequence number of the last fold, as in Pack; absent in entries of
+	// servers that did not note it.
+	Epoch int64 `json:"epoch,omitempty"`
+	// Why that fold was made, as in Pack: "start", "window", "budget" or "fill";
+	// absent like epoch.
+	EpochReason string `json:"epochReason,omitempty" enum:"start,window,budget,fill"`
+	// What was left out or reduced, and why: the first 50 of the pack's.
 	Dropped []Dropped `json:"dropped"`
+	// How many the pack has of these; absent where there are none.
+	DroppedTotal int `json:"droppedTotal,omitempty"`
 	// Digest of the settings that were in force.
 	Settings string `json:"settings"`
+}
+
+// AuditSection is a section of a pack that was built.
+type AuditSection struct {
+	// Name of the section, as in Section.
+	Name string `json:"name"`
+	// Tokens.
+	Tokens int `json:"tokens"`
+	// What is in it, in order, if it was asked for; absent in entries of servers
+	// that did not note it.
+	Items []PackItem `json:"items,omitempty"`
 }
 
 // SectionTokens is the tokens of a section.

@@ -2106,7 +2106,7 @@ export const packDiffUnknownParams = {
     "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
     "to": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies PackDiffParams;
-export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "to"} satisfies ErrorData;
 
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
@@ -2518,7 +2518,7 @@ export const packReceiptFirstParams = {
     "session": "main",
     "checksum": "67b9648a229612885aaeb525b075ced1f5ac4a7d9bb390e1d1d4bdb77c620257"
   } satisfies PackReceiptParams;
-export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "checksum"} satisfies ErrorData;
 
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
@@ -2742,7 +2742,7 @@ export const packUndoUnknownParams = {
     "session": "main",
     "checksum": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies PackUndoParams;
-export const packUndoUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+export const packUndoUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "checksum"} satisfies ErrorData;
 
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
@@ -2962,7 +2962,7 @@ export const budgetReportUnknownParams = {
     "promptTokens": 3410,
     "checksum": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies BudgetReportParams;
-export const budgetReportUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+export const budgetReportUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "checksum"} satisfies ErrorData;
 
 // testdata/protocol/examples/audit-query/newest.json
 export const auditQueryNewestParams = {"session": "main", "onlySession": true, "limit": 1} satisfies AuditQueryParams;
@@ -2982,6 +2982,8 @@ export const auditQueryNewestResult = {
           {"name": "retrieved", "tokens": 22}
         ],
         "tokens": 122,
+        "epoch": 41,
+        "epochReason": "budget",
         "dropped": [
           {"id": "c1#1..c1#4", "from": "full", "to": "none", "reason": "budget", "saved": 408},
           {"id": "c2#1..c2#2", "from": "full", "to": "none", "reason": "budget", "saved": 45},
@@ -2991,6 +2993,7 @@ export const auditQueryNewestResult = {
           {"id": "served:r2:1", "from": "full", "to": "line", "reason": "budget", "saved": 42},
           {"id": "served:r2:2", "from": "full", "to": "line", "reason": "budget", "saved": 96}
         ],
+        "droppedTotal": 7,
         "settings": "ad57a2ceb7e94627"
       }
     ],

@@ -486,7 +486,7 @@ export interface PackWhatIfParams {
   /** As in PackBuildParams. */
   task?: string;
   /** As in PackBuildParams. */
-  asOf?: integer;
+  asOf?: integer | string;
   /** As in PackBuildParams. */
   fill?: boolean;
   /** What the budgets are in, as in PackBuildParams: "counted" (the default) or "provider". */
@@ -930,8 +930,12 @@ export interface PackBuildParams {
   system?: SystemPrompt;
   /** Id of the task; part of the pack's seed. The session when absent. */
   task?: string;
-  /** Build as of this sequence number; the newest when absent. */
-  asOf?: integer;
+  /**
+   * Build as of this sequence number, or as of the newest that was committed at or before this
+   * time, an RFC 3339 string such as "2026-01-31T12:00:00Z". The newest when absent, and for a
+   * time that has not come yet; not_found for a time before the first commit.
+   */
+  asOf?: integer | string;
   /**
    * True when no pack before is in a provider's cache, as at the first call after a client's
    * compaction or for another model: the pack is laid out afresh and fills its budget, instead
@@ -1147,7 +1151,13 @@ export interface Pack {
   branches: Branches;
   /** The whole outgoing message. */
   text: string;
-  /** Bytes at the beginning of text that stay until the epoch changes, whatever is appended. */
+  /**
+   * Bytes at the beginning of text that stay until the epoch changes, whatever is appended.
+   * Two things may move them before: a change of the pins, and a turn so large that summaries
+   * or headers give way to it. Only the system branch and the pins count where the rest is
+   * laid out anew each time: with "fill", in the layout "narrative-first", and where no more
+   * than must be there has room.
+   */
   stablePrefixBytes: integer;
   /** The sequence number at which the last fold was made; it rises with each fold. */
   epoch: integer;
@@ -1794,8 +1804,23 @@ export interface AuditQueryParams {
   session: string;
   /** Only packs of the session, not of the whole workspace. */
   onlySession?: boolean;
-  /** Only the pack with this checksum. */
+  /** Only packs with this checksum. */
   checksum?: string;
+  /** Only packs as of this sequence number or a newer one. */
+  fromSequence?: integer;
+  /** Only packs as of this sequence number or an older one. */
+  toSequence?: integer;
+  /** Only packs that were built at this time (RFC 3339) or later. */
+  since?: string;
+  /** Only packs that were built before this time (RFC 3339). */
+  until?: string;
+  /**
+   * Only packs whose last fold was made for this reason, as in Pack: "start", "window",
+   * "budget" or "fill".
+   */
+  epochReason?: 'start' | 'window' | 'budget' | 'fill';
+  /** Also the items of each section. */
+  items?: boolean;
   /** Most entries to return; 20 when absent, 200 at most. */
   limit?: integer;
   /** Where to go on, from an earlier result. */
@@ -1818,14 +1843,39 @@ export interface AuditEntry {
   sequence: integer;
   /** When, RFC 3339. */
   time: string;
-  /** Tokens by section. */
-  sections: SectionTokens[];
+  /** What it was made of, in the order of its text. */
+  sections: AuditSection[];
   /** All tokens. */
   tokens: integer;
-  /** What was left out or reduced, and why. */
+  /**
+   * The sequence number of the last fold, as in Pack; absent in entries of servers that did
+   * not note it.
+   */
+  epoch?: integer;
+  /**
+   * Why that fold was made, as in Pack: "start", "window", "budget" or "fill"; absent like
+   * epoch.
+   */
+  epochReason?: 'start' | 'window' | 'budget' | 'fill';
+  /** What was left out or reduced, and why: the first 50 of the pack's. */
   dropped: Dropped[];
+  /** How many the pack has of these; absent where there are none. */
+  droppedTotal?: integer;
   /** Digest of the settings that were in force. */
   settings: string;
+}
+
+/** AuditSection is a section of a pack that was built. */
+export interface AuditSection {
+  /** Name of the section, as in Section. */
+  name: string;
+  /** Tokens. */
+  tokens: integer;
+  /**
+   * What is in it, in order, if it was asked for; absent in entries of servers that did not
+   * note it.
+   */
+  items?: PackItem[];
 }
 
 /** SectionTokens is the tokens of a section. */

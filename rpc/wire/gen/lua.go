@@ -76,7 +76,16 @@ func luaType(m member) string {
 func luaShape(k shape) string {
 	switch k.base {
 	case "array":
+		if k.of.base == "oneOf" {
+			return "(" + luaShape(*k.of) + ")[]"
+		}
 		return luaShape(*k.of) + "[]"
+	case "oneOf":
+		var types []string
+		for _, base := range k.bases {
+			types = append(types, luaShape(shape{base: base}))
+		}
+		return strings.Join(types, "|")
 	case "map":
 		return "table<string, " + luaShape(*k.of) + ">"
 	case "ref":

@@ -116,8 +116,20 @@ func schemaShape(k shape) object {
 		return object{{"$ref", definitions + k.name}}
 	case "any":
 		return object{}
-	case "decimal":
-		return object{{"type", "number"}}
+	case "oneOf":
+		var types []string
+		for _, base := range k.bases {
+			types = append(types, schemaType(base))
+		}
+		return object{{"type", types}}
 	}
-	return object{{"type", k.base}}
+	return object{{"type", schemaType(k.base)}}
+}
+
+// schemaType is the name of a plain type in JSON Schema.
+func schemaType(base string) string {
+	if base == "decimal" {
+		return "number"
+	}
+	return base
 }

@@ -45,9 +45,10 @@ type set struct {
 
 // shape is the type of a member.
 type shape struct {
-	base string // "string", "integer", "decimal", "boolean", "any", "array", "map" or "ref"
-	of   *shape // element of an array or map
-	name string // of what a ref refers to
+	base  string   // "string", "integer", "decimal", "boolean", "any", "oneOf", "array", "map" or "ref"
+	of    *shape   // element of an array or map
+	name  string   // of what a ref refers to
+	bases []string // of which a oneOf is one
 }
 
 const wireFolder = "rpc/wire"
@@ -204,7 +205,7 @@ func shapeOf(expr ast.Expr, form string) (shape, error) {
 		case "float64":
 			return shape{base: "decimal"}, nil
 		case "any":
-			return shape{base: "any"}, nil
+			return formOf(form)
 		}
 		return shape{base: "ref", name: e.Name}, nil
 	case *ast.ArrayType:
@@ -222,6 +223,23 @@ func shapeOf(expr ast.Expr, form string) (shape, error) {
 		}
 	}
 	return shape{}, fmt.Errorf("has a type that the wire does not know")
+}
+
+// formOf is the shape of a member of type any: of whatever type, or of one of
+// those that its form tag lists, such as "integer|string".
+func formOf(form string) (shape, error) {
+	if form == "" || form == "any" {
+		return shape{base: "any"}, nil
+	}
+	bases := strings.Split(form, "|")
+	for _, base := range bases {
+		switch base {
+		case "string", "integer", "decimal", "boolean":
+		default:
+			return shape{}, fmt.Errorf("has the form %q, which the wire does not know", form)
+		}
+	}
+	return shape{base: "oneOf", bases: bases}, nil
 }
 
 // plain is a comment as one paragraph per paragraph, without line ends in it.

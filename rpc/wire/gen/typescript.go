@@ -21,7 +21,12 @@ func tsType(m member) string {
 func tsShape(k shape) string {
 	switch k.base {
 	case "array":
+		if k.of.base == "oneOf" {
+			return "(" + tsShape(*k.of) + ")[]"
+		}
 		return tsShape(*k.of) + "[]"
+	case "oneOf":
+		return strings.Join(k.bases, " | ")
 	case "map":
 		return "{ [name: string]: " + tsShape(*k.of) + " }"
 	case "ref":

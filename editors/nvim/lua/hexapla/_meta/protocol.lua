@@ -305,7 +305,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field input? hexapla.UserInput # As in PackBuildParams.
 ---@field system? hexapla.SystemPrompt # As in PackBuildParams.
 ---@field task? string # As in PackBuildParams.
----@field asOf? integer # As in PackBuildParams.
+---@field asOf? integer|string # As in PackBuildParams.
 ---@field fill? boolean # As in PackBuildParams.
 ---@field budgetUnit? "counted"|"provider" # What the budgets are in, as in PackBuildParams: "counted" (the default) or "provider".
 
@@ -525,7 +525,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field input? hexapla.UserInput # The input that is not recorded yet. A tool's output is shown whole if there is room; once recorded, older ones stand in a few hundred tokens, with the names of what is left out and a handle to the whole.
 ---@field system? hexapla.SystemPrompt # The system branch.
 ---@field task? string # Id of the task; part of the pack's seed. The session when absent.
----@field asOf? integer # Build as of this sequence number; the newest when absent.
+---@field asOf? integer|string # Build as of this sequence number, or as of the newest that was committed at or before this time, an RFC 3339 string such as "2026-01-31T12:00:00Z". The newest when absent, and for a time that has not come yet; not_found for a time before the first commit.
 ---@field fill? boolean # True when no pack before is in a provider's cache, as at the first call after a client's compaction or for another model: the pack is laid out afresh and fills its budget, instead of keeping the bytes of the pack before in front and leaving room for what comes.
 ---@field render? "anthropic-messages"|"openai-chat"|"openai-responses"|"gemini-contents"|"text" # Also give the pack in this shape: "anthropic-messages", "openai-chat", "openai-responses", "gemini-contents" or "text".
 
@@ -622,7 +622,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field sections hexapla.Section[] # The sections in the order of text.
 ---@field branches hexapla.Branches # The three branches; text is made of the same bytes.
 ---@field text string # The whole outgoing message.
----@field stablePrefixBytes integer # Bytes at the beginning of text that stay until the epoch changes, whatever is appended.
+---@field stablePrefixBytes integer # Bytes at the beginning of text that stay until the epoch changes, whatever is appended. Two things may move them before: a change of the pins, and a turn so large that summaries or headers give way to it. Only the system branch and the pins count where the rest is laid out anew each time: with "fill", in the layout "narrative-first", and where no more than must be there has room.
 ---@field epoch integer # The sequence number at which the last fold was made; it rises with each fold.
 ---@field epochReason "start"|"window"|"budget"|"fill" # Why the last fold was made: "start" (none was yet), "window" (layer 1 demoted a step of conversations), "budget" (the stream met its high-water mark) or "fill" (it was asked for).
 ---@field calibration? hexapla.Calibration # How the budget was turned into counted tokens, if it was in the provider's.
@@ -966,7 +966,13 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.AuditQueryParams
 ---@field session string # An open session of the workspace.
 ---@field onlySession? boolean # Only packs of the session, not of the whole workspace.
----@field checksum? string # Only the pack with this checksum.
+---@field checksum? string # Only packs with this checksum.
+---@field fromSequence? integer # Only packs as of this sequence number or a newer one.
+---@field toSequence? integer # Only packs as of this sequence number or an older one.
+---@field since? string # Only packs that were built at this time (RFC 3339) or later.
+---@field until? string # Only packs that were built before this time (RFC 3339).
+---@field epochReason? "start"|"window"|"budget"|"fill" # Only packs whose last fold was made for this reason, as in Pack: "start", "window", "budget" or "fill".
+---@field items? boolean # Also the items of each section.
 ---@field limit? integer # Most entries to return; 20 when absent, 200 at most.
 ---@field cursor? string # Where to go on, from an earlier result.
 
@@ -979,10 +985,19 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field lost integer # Things that the pack before showed in more detail.
 ---@field sequence integer # The sequence number it was built at.
 ---@field time string # When, RFC 3339.
----@field sections hexapla.SectionTokens[] # Tokens by section.
+---@field sections hexapla.AuditSection[] # What it was made of, in the order of its text.
 ---@field tokens integer # All tokens.
----@field dropped hexapla.Dropped[] # What was left out or reduced, and why.
+---@field epoch? integer # The sequence number of the last fold, as in Pack; absent in entries of servers that did not note it.
+---@field epochReason? "start"|"window"|"budget"|"fill" # Why that fold was made, as in Pack: "start", "window", "budget" or "fill"; absent like epoch.
+---@field dropped hexapla.Dropped[] # What was left out or reduced, and why: the first 50 of the pack's.
+---@field droppedTotal? integer # How many the pack has of these; absent where there are none.
 ---@field settings string # Digest of the settings that were in force.
+
+---AuditSection is a section of a pack that was built.
+---@class hexapla.AuditSection
+---@field name string # Name of the section, as in Section.
+---@field tokens integer # Tokens.
+---@field items? hexapla.PackItem[] # What is in it, in order, if it was asked for; absent in entries of servers that did not note it.
 
 ---SectionTokens is the tokens of a section.
 ---@class hexapla.SectionTokens
