@@ -36,6 +36,8 @@ func sweepPoints(budget int) []sweepPoint {
 		{"freshCap", []int{1000, 4000}},
 		{"namesPercent", []int{0, 25, 75}},
 		{"cutNamesPercent", []int{0, 25, 75}},
+		{"windowDeferrals", []int{0, 8}},
+		{"openErrors", []int{0}},
 	} {
 		for _, value := range vary.values {
 			points = append(points, sweepPoint{
