@@ -123,7 +123,8 @@ func TestProtocolClosedSets(t *testing.T) {
 		{reflect.TypeFor[wire.UserInput](), "Type", wire.MethodPackBuild,
 			`{"session":"s","budget":{"total":4000},"input":{"type":%q,"content":"x"}}`, "input.type"},
 		{reflect.TypeFor[wire.PackBuildParams](), "Layout", wire.MethodPackBuild, `{"session":"s","budget":{"total":4000},"layout":%q}`, "layout"},
-		{reflect.TypeFor[wire.InstructionsGetParams](), "Format", wire.MethodInstructionsGet, `{"format":%q}`, "format"},
+		{reflect.TypeFor[wire.InstructionsGetParams](), "Provider", wire.MethodInstructionsGet, `{"provider":%q}`, "provider"},
+		{reflect.TypeFor[wire.ResponseIngestParams](), "Provider", wire.MethodResponseIngest, `{"session":"s","text":"x","provider":%q}`, "provider"},
 	}
 	for _, test := range tests {
 		field, ok := test.owner.FieldByName(test.field)
