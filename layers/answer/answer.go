@@ -2,6 +2,7 @@ package answer
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -77,13 +78,22 @@ func (r *reader) finish() Answer {
 	return r.answer
 }
 
-// report turns what was lost of a JSON value into problems.
+// report turns what was lost of a JSON value into problems: of the part that
+// the place begins with, or else of the one that is given.
 func (r *reader) report(part string, v repaired) {
+	of := func(place string) string {
+		for _, known := range [...]string{PartContent, PartToolUses, PartHousekeeping, PartRequests} {
+			if rest, ok := strings.CutPrefix(place, known); ok && (rest == "" || strings.IndexByte(".[:", rest[0]) >= 0) {
+				return known
+			}
+		}
+		return part
+	}
 	if v.cut != "" {
-		r.problem(part, "cut off at "+v.cut+"; what was complete is used")
+		r.problem(of(v.cut), "cut off at "+v.cut+"; what was complete is used")
 	}
 	for _, lost := range v.lost {
-		r.problem(part, lost)
+		r.problem(of(lost), lost)
 	}
 	if v.more > 0 {
 		r.problem(part, strconv.Itoa(v.more)+" more places could not be read")

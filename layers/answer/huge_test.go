@@ -21,7 +21,9 @@ var hostile = []struct {
 	{"objects without ends", func(n int) string { return strings.Repeat("{\"housekeeping\":{\n", n) }},
 	{"bare objects", func(n int) string { return strings.Repeat("{\"housekeeping\":{}}\n", n) }},
 	{"foreign objects", func(n int) string { return strings.Repeat("{\"content\":1}\n", n) }},
-	{"quotes", func(n int) string { return `<hexapla>{"housekeeping":{"llm":{"contextSummary":` + strings.Repeat(`"x" y`, n) }},
+	{"quotes", func(n int) string {
+		return `<hexapla>{"housekeeping":{"llm":{"contextSummary":` + strings.Repeat(`"x" y`, n)
+	}},
 	{"quotes and commas", func(n int) string { return `<hexapla>{"housekeeping":{"keyDecisions":[` + strings.Repeat(`"x", y`, n) }},
 	{"open tags", func(n int) string { return strings.Repeat("<hexapla>", n) }},
 	{"open tags with objects", func(n int) string { return strings.Repeat("<hexapla>{", n) }},
@@ -42,14 +44,26 @@ var hostile = []struct {
 	}},
 	{"comments", func(n int) string { return "<hexapla>{" + strings.Repeat("/*", n) + strings.Repeat("//\n", n) }},
 	{"escapes", func(n int) string { return `<hexapla>{"a":"` + strings.Repeat(`\u12\`, n) }},
-	{"list of numbers", func(n int) string { return `<hexapla>{"housekeeping":{"keyDecisions":[` + strings.Repeat("0,", n) + "]}}</hexapla>" }},
-	{"list of changes", func(n int) string { return `<hexapla>{"housekeeping":{"codeChanges":[` + strings.Repeat(`{"summary":"x"},`, n) + "]}}" }},
-	{"members", func(n int) string { return `<hexapla>{"housekeeping":{` + strings.Repeat(`"contextSummary":"x",`, n) + "}}</hexapla>" }},
+	{"list of numbers", func(n int) string {
+		return `<hexapla>{"housekeeping":{"keyDecisions":[` + strings.Repeat("0,", n) + "]}}</hexapla>"
+	}},
+	{"list of changes", func(n int) string {
+		return `<hexapla>{"housekeeping":{"codeChanges":[` + strings.Repeat(`{"summary":"x"},`, n) + "]}}"
+	}},
+	{"members", func(n int) string {
+		return `<hexapla>{"housekeeping":{` + strings.Repeat(`"contextSummary":"x",`, n) + "}}</hexapla>"
+	}},
 	{"names without values", func(n int) string { return `<hexapla>{"housekeeping":{` + strings.Repeat(`a b,`, n) + "}}</hexapla>" }},
-	{"spaces", func(n int) string { return `<hexapla>{"housekeeping":` + strings.Repeat(" ", n) + strings.Repeat("\n", n) }},
+	{"spaces", func(n int) string {
+		return `<hexapla>{"housekeeping":` + strings.Repeat(" ", n) + strings.Repeat("\n", n)
+	}},
 	{"objects in a line of a block", func(n int) string { return "```hexapla\n" + strings.Repeat(`{"llm":{}} x `, n) + "\n```" }},
-	{"ids", func(n int) string { return `<hexapla>{"contextRequests":{"archiveConversations":[` + strings.Repeat(`"c1",`, n) + "]}}" }},
-	{"retrieves", func(n int) string { return `{"contextRequests":{"retrieveConversations":[` + strings.Repeat(`{"ids":["c1"]},`, n) + "]}}" }},
+	{"ids", func(n int) string {
+		return `<hexapla>{"contextRequests":{"archiveConversations":[` + strings.Repeat(`"c1",`, n) + "]}}"
+	}},
+	{"retrieves", func(n int) string {
+		return `{"contextRequests":{"retrieveConversations":[` + strings.Repeat(`{"ids":["c1"]},`, n) + "]}}"
+	}},
 }
 
 // TestHostileAnswers: whatever a model writes is read to its end, with few

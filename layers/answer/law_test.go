@@ -63,7 +63,9 @@ func housekeepings() *rapid.Generator[layers.Housekeeping] {
 				ActiveEntities: layers.ActiveEntities{Files: lists().Draw(t, "active")},
 			}
 		})
-		some("user", func() { h.User.UnderstoodIntent, h.User.Corrections = texts().Draw(t, "intent"), lists().Draw(t, "corrections") })
+		some("user", func() {
+			h.User.UnderstoodIntent, h.User.Corrections = texts().Draw(t, "intent"), lists().Draw(t, "corrections")
+		})
 		return h
 	})
 }

@@ -29,7 +29,8 @@ type ResponseIngestParams struct {
 	// The answer as the provider gave it, instead of text: the whole response,
 	// the message in it, or its list of blocks, items or parts.
 	Message json.RawMessage `json:"message,omitempty" form:"any"`
-	// The provider whose shape toolResults have; found out from message when
+	// The provider whose shape toolResults have: "anthropic" (Messages),
+	// "openai-chat", "openai-responses" or "gemini"; found out from message when
 	// absent.
 	Provider string `json:"provider,omitempty" enum:"anthropic,openai-chat,openai-responses,gemini"`
 	// Whether this completes the conversation.

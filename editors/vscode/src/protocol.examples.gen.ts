@@ -498,6 +498,8 @@ export const responseIngestRawResult = {
     "content": "The cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.",
     "toolUses": [],
     "housekeepingApplied": true,
+    "summarySource": "housekeeping",
+    "toolResults": [],
     "problems": [],
     "conversation": "c1",
     "turnNumber": 4,
@@ -713,6 +715,8 @@ export const responseIngestStructuredResult = {
     "content": "I look at what we decided.",
     "toolUses": [{"id": "call_3", "name": "read_file", "input": {"path": "timer/timer_test.go"}}],
     "housekeepingApplied": false,
+    "summarySource": "rule",
+    "toolResults": [],
     "context": {
       "items": [
         {
@@ -735,20 +739,113 @@ export const responseIngestStructuredResult = {
 // testdata/protocol/examples/response-ingest/malformed.json
 export const responseIngestMalformedParams = {
     "session": "main",
-    "text": "I change the parser now.\n<hexapla>{\"housekeeping\": {\"llm\": {\"keyDecisions\": \"none\"}}, \"contextRequests\": [}</hexapla>",
+    "text": "I change the parser now.\n<hexapla>{'housekeeping': {'llm': {'keyDecisions': 'Add the parts', 'responseHeader': {'outcome': 'great'},},}, // so far\n \"contextRequests\": {\"summarizeTopics\": [\"units\", \"tim",
     "key": "a-3",
     "time": "2026-03-02T10:00:30Z"
   } satisfies ResponseIngestParams;
 export const responseIngestMalformedResult = {
     "content": "I change the parser now.",
     "toolUses": [],
-    "housekeepingApplied": false,
+    "housekeepingApplied": true,
+    "summarySource": "rule",
+    "toolResults": [],
+    "context": {
+      "items": [],
+      "deferred": [],
+      "topics": [
+        {
+          "topic": "units",
+          "summary": "Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nAsked: Make unknown units an error, as you proposed. Now: I look at what we decided.\nParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.",
+          "conversations": ["c2", "c3", "c1"]
+        }
+      ],
+      "archived": []
+    },
     "problems": [
-      {"part": "housekeeping", "message": "the block is not a JSON object: not valid at byte 73"}
+      {
+        "part": "housekeeping",
+        "message": "outcome: must be \"ongoing\", \"completed\" or \"error\""
+      },
+      {
+        "part": "contextRequests",
+        "message": "cut off at contextRequests.summarizeTopics[1]; what was complete is used"
+      }
     ],
     "conversation": "c3",
     "turnNumber": 3,
-    "sequence": 34
+    "sequence": 39
+  } satisfies ResponseIngestResult;
+
+// testdata/protocol/examples/response-ingest/message.json
+export const responseIngestMessageParams = {
+    "session": "main",
+    "message": {
+      "role": "assistant",
+      "content": [
+        {"type": "text", "text": "I run the tests."},
+        {
+          "type": "tool_use",
+          "id": "toolu_01",
+          "name": "shell",
+          "input": {"command": "go test ./timer"}
+        },
+        {
+          "type": "tool_use",
+          "id": "toolu_02",
+          "name": "hexapla_context",
+          "input": {"retrieveConversations": [{"conversationIds": ["c1"], "format": "header"}]}
+        },
+        {
+          "type": "tool_use",
+          "id": "toolu_03",
+          "name": "hexapla_housekeeping",
+          "input": {"llm": {"openQuestions": ["Do unknown units fail?"]}}
+        }
+      ]
+    },
+    "key": "a-4",
+    "time": "2026-03-02T10:00:40Z"
+  } satisfies ResponseIngestParams;
+export const responseIngestMessageResult = {
+    "content": "I run the tests.",
+    "toolUses": [{"id": "toolu_01", "name": "shell", "input": {"command": "go test ./timer"}}],
+    "housekeepingApplied": true,
+    "summarySource": "rule",
+    "toolResults": [
+      {
+        "callId": "toolu_02",
+        "tool": "hexapla_context",
+        "text": "c1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+        "message": {
+          "content": "c1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+          "tool_use_id": "toolu_02",
+          "type": "tool_result"
+        }
+      },
+      {
+        "callId": "toolu_03",
+        "tool": "hexapla_housekeeping",
+        "text": "noted\n",
+        "message": {"content": "noted\n", "tool_use_id": "toolu_03", "type": "tool_result"}
+      }
+    ],
+    "context": {
+      "items": [
+        {
+          "conversation": "c1",
+          "detail": "header",
+          "text": "c1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+          "tokens": 28
+        }
+      ],
+      "deferred": [],
+      "topics": [],
+      "archived": []
+    },
+    "problems": [],
+    "conversation": "c3",
+    "turnNumber": 4,
+    "sequence": 45
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/context-request/ids.json
@@ -781,7 +878,7 @@ export const contextRequestIdsResult = {
     "deferred": [{"conversation": "c99", "detail": "mixed", "reason": "not_found"}],
     "topics": [],
     "archived": [],
-    "sequence": 35
+    "sequence": 46
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-request/topics.json
@@ -796,12 +893,12 @@ export const contextRequestTopicsResult = {
     "topics": [
       {
         "topic": "timer units",
-        "summary": "Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nAsked: Make unknown units an error, as you proposed. Result: I change the parser now.\nParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.",
+        "summary": "Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nAsked: Make unknown units an error, as you proposed. Now: I run the tests.\nParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.",
         "conversations": ["c2", "c3", "c1"]
       }
     ],
     "archived": ["c2"],
-    "sequence": 37
+    "sequence": 48
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/search-query/words.json
@@ -811,13 +908,13 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c3",
         "turn": 1,
-        "score": 0.868712,
-        "coverage": 0.701633,
+        "score": 0.886267,
+        "coverage": 0.687915,
         "parts": {
           "lexical": 1,
           "passage": 1,
-          "conversation": 0.651949,
-          "temporal": 0.99734,
+          "conversation": 0.773324,
+          "temporal": 0.993707,
           "entities": 0,
           "errors": 0,
           "visits": 0
@@ -829,21 +926,21 @@ export const searchQueryWordsResult = {
           "topic": "Make unknown units an error, as you proposed",
           "keyEntities": ["timer/timer_test.go"],
           "outcome": "ongoing",
-          "tokenCount": 34,
-          "summary": "I change the parser now",
+          "tokenCount": 48,
+          "summary": "I run the tests",
           "source": "rule"
         }
       },
       {
         "conversation": "c2",
         "turn": 2,
-        "score": 0.801079,
-        "coverage": 0.625401,
+        "score": 0.807592,
+        "coverage": 0.631478,
         "parts": {
-          "lexical": 0.512007,
-          "passage": 0.851399,
-          "conversation": 0.754793,
-          "temporal": 0.993707,
+          "lexical": 0.519963,
+          "passage": 0.875041,
+          "conversation": 0.749108,
+          "temporal": 0.990099,
           "entities": 0.5,
           "errors": 0,
           "visits": 0
@@ -861,8 +958,8 @@ export const searchQueryWordsResult = {
         }
       }
     ],
-    "cursor": "2@37",
-    "sequence": 37,
+    "cursor": "2@48",
+    "sequence": 48,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -883,13 +980,13 @@ export const searchQueryOutputResult = {
           "size": 238,
           "mime": "text/plain"
         },
-        "score": 0.623428,
+        "score": 0.622325,
         "coverage": 1,
         "parts": {
           "lexical": 1,
           "passage": 0,
           "conversation": 1,
-          "temporal": 0.990426,
+          "temporal": 0.986842,
           "entities": 0.142857,
           "errors": 0,
           "visits": 0
@@ -907,8 +1004,8 @@ export const searchQueryOutputResult = {
         }
       }
     ],
-    "cursor": "1@37",
-    "sequence": 37,
+    "cursor": "1@48",
+    "sequence": 48,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -928,7 +1025,7 @@ export const referenceLookupFileResult = {
         "total": 4
       }
     ],
-    "sequence": 37
+    "sequence": 48
   } satisfies ReferenceLookupResult;
 
 // testdata/protocol/examples/conversation-get/summary.json
@@ -964,7 +1061,7 @@ export const conversationGetSummaryResult = {
       "source": "housekeeping"
     },
     "turns": [],
-    "sequence": 37
+    "sequence": 48
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/page.json
@@ -1021,8 +1118,8 @@ export const conversationGetPageResult = {
         "time": "2026-03-02T09:15:04Z"
       }
     ],
-    "cursor": "2@37",
-    "sequence": 37
+    "cursor": "2@48",
+    "sequence": 48
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/next-page.json
@@ -1031,7 +1128,7 @@ export const conversationGetNextPageParams = {
     "conversation": "c1",
     "detail": "full",
     "maxTokens": 120,
-    "cursor": "2@37"
+    "cursor": "2@48"
   } satisfies ConversationGetParams;
 export const conversationGetNextPageResult = {
     "conversation": "c1",
@@ -1112,8 +1209,8 @@ export const conversationGetNextPageResult = {
         "time": "2026-03-02T09:15:06Z"
       }
     ],
-    "cursor": "3@37",
-    "sequence": 37
+    "cursor": "3@48",
+    "sequence": 48
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/unknown.json
@@ -1129,12 +1226,12 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+    "checksum": "242ce8fa9e3e4404791068bbb27ec25cbcedd9566aa2a9bed98061436ea3438b",
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
         "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
-        "userInput": "### c3#4 user feedback\nPlease keep the message short.\n"
+        "userInput": "### c3#5 user feedback\nPlease keep the message short.\n"
       },
       "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
       "dropped": [],
@@ -1229,22 +1326,26 @@ export const packBuildInputResult = {
         },
         {
           "allowance": 2533,
-          "items": [{"detail": "full", "id": "c3#3", "tokens": 13}],
+          "items": [
+            {"detail": "full", "id": "c3#3", "tokens": 13},
+            {"detail": "full", "id": "c3#4", "tokens": 22}
+          ],
           "layer": 1,
           "name": "activeMemory",
-          "text": "### c3#3 assistant\nI change the parser now.\n",
-          "tokens": 13
+          "text": "### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n",
+          "tokens": 35
         },
         {
           "allowance": 2533,
           "items": [
-            {"detail": "full", "id": "served:r2:1", "tokens": 51},
-            {"detail": "full", "id": "served:r2:2", "tokens": 109}
+            {"detail": "full", "id": "served:r3:1", "tokens": 34},
+            {"detail": "full", "id": "served:r4:1", "tokens": 51},
+            {"detail": "full", "id": "served:r4:2", "tokens": 109}
           ],
           "layer": 5,
           "name": "retrieved",
-          "text": "### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
-          "tokens": 160
+          "text": "### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+          "tokens": 194
         },
         {
           "allowance": 149,
@@ -1256,42 +1357,42 @@ export const packBuildInputResult = {
         },
         {
           "allowance": 2533,
-          "items": [{"detail": "full", "id": "c3#4", "tokens": 14}],
+          "items": [{"detail": "full", "id": "c3#5", "tokens": 14}],
           "layer": -1,
           "name": "input",
-          "text": "### c3#4 user feedback\nPlease keep the message short.\n",
+          "text": "### c3#5 user feedback\nPlease keep the message short.\n",
           "tokens": 14
         }
       ],
-      "seed": "b2d2b98559e34533",
+      "seed": "45a3ccb09d8a770d",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 37,
+      "sequence": 48,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
-      "stablePrefixBytes": 2947,
-      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
+      "stablePrefixBytes": 3138,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
         "available": 3000,
-        "context": 936,
-        "fullHistory": 429,
+        "context": 992,
+        "fullHistory": 443,
         "input": 14,
         "reserved": 1000,
         "system": 21,
         "total": 4000,
-        "used": 971
+        "used": 1027
       }
     },
     "stability": {
       "commonPrefixBytes": 1217,
       "commonPrefixTokens": 399,
-      "cachedShare": 0.3780677228953091,
-      "stablePrefixBytes": 2947,
+      "cachedShare": 0.356891495601173,
+      "stablePrefixBytes": 3138,
       "epoch": 3,
       "epochReason": "start",
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
-        {"bytes": 2947, "tokens": 903, "section": "retrieved", "ttl": "5m"}
+        {"bytes": 3138, "tokens": 959, "section": "retrieved", "ttl": "5m"}
       ]
     }
   } satisfies PackBuildResult;
@@ -1404,8 +1505,8 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "5dd67f57e2bae068b110488174a58ca6eae6d13b3dc15c617bd0a3ac275c78e2",
-    "sequence": 37,
+    "checksum": "dd79e54ca9009445c6b6d502c9d13b1c11eb59bc31271590f55dbbaf6db1a8d7",
+    "sequence": 48,
     "encoding": "o200k_base",
     "estimate": false,
     "tokens": {
@@ -1416,7 +1517,7 @@ export const packExplainTightResult = {
       "system": 0,
       "context": 188,
       "input": 0,
-      "fullHistory": 429
+      "fullHistory": 443
     },
     "candidates": [
       {
@@ -1462,7 +1563,7 @@ export const packExplainTightResult = {
         "fullTokens": 33,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c1#2",
@@ -1474,7 +1575,7 @@ export const packExplainTightResult = {
         "fullTokens": 37,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c1#3/1",
@@ -1486,7 +1587,7 @@ export const packExplainTightResult = {
         "fullTokens": 101,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c1#3/2",
@@ -1498,7 +1599,7 @@ export const packExplainTightResult = {
         "fullTokens": 199,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c1#4",
@@ -1510,7 +1611,7 @@ export const packExplainTightResult = {
         "fullTokens": 38,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c1",
@@ -1544,7 +1645,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c2#1",
@@ -1556,7 +1657,7 @@ export const packExplainTightResult = {
         "fullTokens": 14,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c2#2",
@@ -1568,7 +1669,7 @@ export const packExplainTightResult = {
         "fullTokens": 31,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c2",
@@ -1602,7 +1703,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c3#1",
@@ -1652,7 +1753,31 @@ export const packExplainTightResult = {
         "entersAt": 605
       },
       {
-        "id": "served:r2:1",
+        "id": "c3#4",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 22,
+        "reason": "budget",
+        "replacedBy": "names",
+        "entersAt": 605
+      },
+      {
+        "id": "served:r3:1",
+        "layer": 5,
+        "section": "retrieved",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 34,
+        "reason": "budget",
+        "replacedBy": "names",
+        "entersAt": 605
+      },
+      {
+        "id": "served:r4:1",
         "layer": 5,
         "section": "retrieved",
         "detail": "none",
@@ -1664,7 +1789,7 @@ export const packExplainTightResult = {
         "entersAt": 605
       },
       {
-        "id": "served:r2:2",
+        "id": "served:r4:2",
         "layer": 5,
         "section": "retrieved",
         "detail": "none",
@@ -1707,7 +1832,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "5dd67f57e2bae068b110488174a58ca6eae6d13b3dc15c617bd0a3ac275c78e2",
+        "checksum": "dd79e54ca9009445c6b6d502c9d13b1c11eb59bc31271590f55dbbaf6db1a8d7",
         "encoding": "o200k_base",
         "used": 188,
         "sections": [
@@ -1715,18 +1840,18 @@ export const packWhatIfBudgetsResult = {
           {"name": "names", "tokens": 55},
           {"name": "activeMemory", "tokens": 79}
         ],
-        "dropped": 7
+        "dropped": 8
       },
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "0137624a7d5db31866b1a659819bacada0ee2012d8f9cbfd9534a9e232685729",
+        "checksum": "855bab54d1931deb0b2f6656c7caa588df70c8e28eacb09affc3235d63fd88ad",
         "encoding": "o200k_base",
-        "used": 936,
+        "used": 992,
         "sections": [
           {"name": "currentContext", "tokens": 130},
-          {"name": "activeMemory", "tokens": 571},
-          {"name": "retrieved", "tokens": 235}
+          {"name": "activeMemory", "tokens": 593},
+          {"name": "retrieved", "tokens": 269}
         ],
         "dropped": 0
       },
@@ -1755,7 +1880,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "4d9e2335ad5fad8c7b27143feac91388608b27ab245ecd9cbe8294cbeeb6a875",
+        "checksum": "a2d11e7e8e0cf68dffc0b8513d1301a12aa7002ba62f35978e969e19b51fb088",
         "encoding": "cl100k_base",
         "used": 188,
         "sections": [
@@ -1763,18 +1888,18 @@ export const packWhatIfBudgetsResult = {
           {"name": "names", "tokens": 55},
           {"name": "activeMemory", "tokens": 79}
         ],
-        "dropped": 7
+        "dropped": 8
       },
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "b721a47a4377686daf227417f0c9bec1e8e5ff07dbc180124964388b1a829378",
+        "checksum": "eb988c46fd641d0deb3763f3250dff6ef2d9bab8759d45ba9adec16608cdee4f",
         "encoding": "cl100k_base",
-        "used": 937,
+        "used": 993,
         "sections": [
           {"name": "currentContext", "tokens": 130},
-          {"name": "activeMemory", "tokens": 571},
-          {"name": "retrieved", "tokens": 236}
+          {"name": "activeMemory", "tokens": 593},
+          {"name": "retrieved", "tokens": 270}
         ],
         "dropped": 0
       }
@@ -1794,7 +1919,7 @@ export const packWhatIfTooManyError = {
 export const packDiffLoopParams = {
     "session": "main",
     "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "to": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+    "to": "242ce8fa9e3e4404791068bbb27ec25cbcedd9566aa2a9bed98061436ea3438b"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
@@ -1807,10 +1932,10 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+      "checksum": "242ce8fa9e3e4404791068bbb27ec25cbcedd9566aa2a9bed98061436ea3438b",
       "match": true,
-      "sequence": 37,
-      "used": 971,
+      "sequence": 48,
+      "used": 1027,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
@@ -1907,7 +2032,23 @@ export const packDiffLoopResult = {
         "toTokens": 13
       },
       {
-        "id": "served:r2:1",
+        "id": "c3#4",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 22
+      },
+      {
+        "id": "served:r3:1",
+        "section": "retrieved",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 34
+      },
+      {
+        "id": "served:r4:1",
         "section": "retrieved",
         "from": "none",
         "to": "full",
@@ -1915,7 +2056,7 @@ export const packDiffLoopResult = {
         "toTokens": 51
       },
       {
-        "id": "served:r2:2",
+        "id": "served:r4:2",
         "section": "retrieved",
         "from": "none",
         "to": "full",
@@ -1931,7 +2072,7 @@ export const packDiffLoopResult = {
         "toTokens": 54
       },
       {
-        "id": "c3#4",
+        "id": "c3#5",
         "section": "input",
         "from": "none",
         "to": "full",
@@ -2119,7 +2260,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 38
+    "sequence": 49
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -2132,7 +2273,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 38
+    "sequence": 49
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -2143,7 +2284,7 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 39
+    "sequence": 50
   } satisfies PinRemoveResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
@@ -2160,7 +2301,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 40
+    "sequence": 51
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -2178,8 +2319,8 @@ export const auditQueryNewestResult = {
       {
         "entry": 3,
         "session": "main",
-        "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
-        "sequence": 37,
+        "checksum": "242ce8fa9e3e4404791068bbb27ec25cbcedd9566aa2a9bed98061436ea3438b",
+        "sequence": 48,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
           {"name": "system", "tokens": 21},
@@ -2190,12 +2331,12 @@ export const auditQueryNewestResult = {
           {"name": "currentContext", "tokens": 34},
           {"name": "activeMemory", "tokens": 43},
           {"name": "retrieved", "tokens": 75},
-          {"name": "activeMemory", "tokens": 13},
-          {"name": "retrieved", "tokens": 160},
+          {"name": "activeMemory", "tokens": 35},
+          {"name": "retrieved", "tokens": 194},
           {"name": "currentContext", "tokens": 54},
           {"name": "input", "tokens": 14}
         ],
-        "tokens": 971,
+        "tokens": 1027,
         "dropped": [],
         "settings": "ad57a2ceb7e94627"
       }
@@ -2208,111 +2349,189 @@ export const instructionsGetTextParams = {"model": "gpt-4o"} satisfies Instructi
 export const instructionsGetTextResult = {
     "text": "# Memory\nThis workspace has a memory of past conversations. The context above shows what you need most: \"Current context\" is the story so far, each line under \"Earlier conversations\" is one conversation (id, time, outcome, topic), \"###\" lines are turns with their ids. What is shortened or left out is kept and can be asked for.\n\nEnd every answer with one block like this, after everything the user should read:\n```hexapla\n{\"housekeeping\": {\n  \"llm\": {\"responseHeader\": {\"topic\": \"...\", \"summary\": \"at most 12 words\", \"outcome\": \"ongoing|completed|error\"},\n          \"contextSummary\": \"what happened in this conversation, at most 80 words\",\n          \"keyDecisions\": [\"...\"], \"codeChanges\": [{\"files\": [\"...\"], \"changeType\": \"create|modify|delete|refactor\", \"summary\": \"...\"}],\n          \"openQuestions\": [\"...\"],\n          \"currentContext\": {\"overallNarrative\": \"...\", \"currentObjective\": \"...\", \"keyAchievements\": [\"...\"], \"contextualState\": \"...\", \"nextSteps\": [\"...\"]}},\n  \"user\": {\"queryHeader\": \"...\", \"understoodIntent\": \"...\", \"contextUsed\": [\"ids that helped\"]}},\n \"contextRequests\": {\"retrieveConversations\": [{\"conversationIds\": [\"c12\", \"c12#3\"], \"format\": \"header|summary|full|mixed\"}],\n                     \"summarizeTopics\": [\"...\"], \"archiveConversations\": [\"ids no longer needed\"]}}\n```\nGive only members that say something new; leave out contextRequests unless you need something. Say only what the conversation shows: copy paths, names and numbers exactly. Ask for \"summary\" before \"full\"; at most three fulls a turn are served, in the next message.\n",
     "tokens": 384,
-    "tools": []
+    "tools": [],
+    "toolTokens": [],
+    "estimate": false
   } satisfies InstructionsGetResult;
 
 // testdata/protocol/examples/instructions-get/tools.json
-export const instructionsGetToolsParams = {"format": "openai", "model": "gpt-4o"} satisfies InstructionsGetParams;
+export const instructionsGetToolsParams = {"provider": "openai-chat", "model": "gpt-4o"} satisfies InstructionsGetParams;
 export const instructionsGetToolsResult = {
-    "text": "# Memory\nThis workspace has a memory of past conversations. The context above shows what you need most: \"Current context\" is the story so far, each line under \"Earlier conversations\" is one conversation (id, time, outcome, topic), \"###\" lines are turns with their ids. What is shortened or left out is kept and can be asked for.\n\nEnd every answer with one block like this, after everything the user should read:\n```hexapla\n{\"housekeeping\": {\n  \"llm\": {\"responseHeader\": {\"topic\": \"...\", \"summary\": \"at most 12 words\", \"outcome\": \"ongoing|completed|error\"},\n          \"contextSummary\": \"what happened in this conversation, at most 80 words\",\n          \"keyDecisions\": [\"...\"], \"codeChanges\": [{\"files\": [\"...\"], \"changeType\": \"create|modify|delete|refactor\", \"summary\": \"...\"}],\n          \"openQuestions\": [\"...\"],\n          \"currentContext\": {\"overallNarrative\": \"...\", \"currentObjective\": \"...\", \"keyAchievements\": [\"...\"], \"contextualState\": \"...\", \"nextSteps\": [\"...\"]}},\n  \"user\": {\"queryHeader\": \"...\", \"understoodIntent\": \"...\", \"contextUsed\": [\"ids that helped\"]}},\n \"contextRequests\": {\"retrieveConversations\": [{\"conversationIds\": [\"c12\", \"c12#3\"], \"format\": \"header|summary|full|mixed\"}],\n                     \"summarizeTopics\": [\"...\"], \"archiveConversations\": [\"ids no longer needed\"]}}\n```\nGive only members that say something new; leave out contextRequests unless you need something. Say only what the conversation shows: copy paths, names and numbers exactly. Ask for \"summary\" before \"full\"; at most three fulls a turn are served, in the next message.\n",
-    "tokens": 384,
+    "text": "# Memory\nThis workspace has a memory of past conversations. The context above shows what you need most: \"Current context\" is the story so far, each line under \"Earlier conversations\" is one conversation (id, time, outcome, topic), \"###\" lines are turns with their ids. What is shortened or left out is kept and can be asked for.\n\nTwo tools belong to it; the user does not see their calls. Call hexapla_housekeeping once with each final answer, in the same message as its text: topic, one-line summary and outcome of the conversation, what was decided and changed, what is open, and the story so far. Call hexapla_context when you need something older: by id (\"c12\", one turn \"c12#3\") or by what it is about. Give null for what has nothing new. Say only what the conversation shows: copy paths, names and numbers exactly. Ask for \"summary\" before \"full\"; at most three fulls a turn are served, in the next message.\n",
+    "tokens": 214,
     "tools": [
       {
         "function": {
-          "description": "Report what this turn was about, what was decided and changed, and the story so far.",
+          "description": "Keep the memory up to date: what this turn was about, what was decided and changed, and the story so far. Give only what is new.",
           "name": "hexapla_housekeeping",
           "parameters": {
+            "additionalProperties": false,
             "properties": {
               "llm": {
+                "additionalProperties": false,
+                "description": "your account of your answer",
                 "properties": {
                   "codeChanges": {
                     "items": {
+                      "additionalProperties": false,
                       "properties": {
                         "changeType": {
-                          "enum": ["create", "modify", "delete", "refactor"],
-                          "type": "string"
+                          "enum": ["create", "modify", "delete", "refactor", null],
+                          "type": ["string", "null"]
                         },
                         "files": {
                           "description": "paths",
                           "items": {"type": "string"},
-                          "type": "array"
+                          "type": ["array", "null"]
                         },
-                        "impact": {"enum": ["low", "medium", "high"], "type": "string"},
-                        "summary": {"description": "what changed", "type": "string"}
+                        "impact": {
+                          "enum": ["low", "medium", "high", null],
+                          "type": ["string", "null"]
+                        },
+                        "summary": {"description": "what changed", "type": ["string", "null"]}
                       },
+                      "required": ["files", "changeType", "summary", "impact"],
                       "type": "object"
                     },
-                    "type": "array"
+                    "type": ["array", "null"]
                   },
                   "contextSummary": {
                     "description": "what happened in this conversation, at most 80 words",
-                    "type": "string"
+                    "type": ["string", "null"]
                   },
                   "currentContext": {
+                    "additionalProperties": false,
+                    "description": "the project as a whole; leave out what is as before",
                     "properties": {
+                      "activeEntities": {
+                        "additionalProperties": false,
+                        "description": "what is relevant now",
+                        "properties": {
+                          "concepts": {"items": {"type": "string"}, "type": ["array", "null"]},
+                          "files": {"items": {"type": "string"}, "type": ["array", "null"]},
+                          "functions": {"items": {"type": "string"}, "type": ["array", "null"]}
+                        },
+                        "required": ["files", "functions", "concepts"],
+                        "type": ["object", "null"]
+                      },
                       "contextualState": {
                         "description": "where in the journey we are",
-                        "type": "string"
+                        "type": ["string", "null"]
                       },
                       "currentObjective": {
                         "description": "what is being worked on now",
-                        "type": "string"
+                        "type": ["string", "null"]
                       },
                       "keyAchievements": {
                         "description": "milestones reached",
                         "items": {"type": "string"},
-                        "type": "array"
+                        "type": ["array", "null"]
                       },
                       "nextSteps": {
                         "description": "what is likely to come",
                         "items": {"type": "string"},
-                        "type": "array"
+                        "type": ["array", "null"]
                       },
-                      "overallNarrative": {"description": "the story so far", "type": "string"}
+                      "overallNarrative": {
+                        "description": "the story so far",
+                        "type": ["string", "null"]
+                      }
                     },
-                    "type": "object"
+                    "required": [
+                      "overallNarrative",
+                      "currentObjective",
+                      "keyAchievements",
+                      "activeEntities",
+                      "contextualState",
+                      "nextSteps"
+                    ],
+                    "type": ["object", "null"]
                   },
                   "keyDecisions": {
                     "description": "decisions taken",
                     "items": {"type": "string"},
-                    "type": "array"
+                    "type": ["array", "null"]
                   },
                   "openQuestions": {
                     "description": "what is still open",
                     "items": {"type": "string"},
-                    "type": "array"
+                    "type": ["array", "null"]
                   },
                   "responseHeader": {
+                    "additionalProperties": false,
+                    "description": "for the list of conversations",
                     "properties": {
                       "keyEntities": {
                         "description": "files, functions and concepts",
                         "items": {"type": "string"},
-                        "type": "array"
+                        "type": ["array", "null"]
                       },
-                      "outcome": {"enum": ["ongoing", "completed", "error"], "type": "string"},
-                      "summary": {"description": "at most 12 words", "type": "string"},
-                      "topic": {"description": "what the conversation is about", "type": "string"}
+                      "outcome": {
+                        "enum": ["ongoing", "completed", "error", null],
+                        "type": ["string", "null"]
+                      },
+                      "summary": {"description": "at most 12 words", "type": ["string", "null"]},
+                      "topic": {
+                        "description": "what the conversation is about",
+                        "type": ["string", "null"]
+                      }
                     },
-                    "type": "object"
+                    "required": ["topic", "summary", "keyEntities", "outcome"],
+                    "type": ["object", "null"]
                   }
                 },
-                "type": "object"
+                "required": [
+                  "responseHeader",
+                  "contextSummary",
+                  "keyDecisions",
+                  "codeChanges",
+                  "openQuestions",
+                  "currentContext"
+                ],
+                "type": ["object", "null"]
               },
               "user": {
+                "additionalProperties": false,
+                "description": "your understanding of the user",
                 "properties": {
                   "contextUsed": {
                     "description": "ids of conversations that were of use",
                     "items": {"type": "string"},
-                    "type": "array"
+                    "type": ["array", "null"]
                   },
-                  "queryHeader": {"description": "the user's query in one line", "type": "string"},
-                  "understoodIntent": {"description": "what the user wants", "type": "string"}
+                  "corrections": {
+                    "description": "what the user corrected",
+                    "items": {"type": "string"},
+                    "type": ["array", "null"]
+                  },
+                  "queryHeader": {
+                    "description": "the user's query in one line",
+                    "type": ["string", "null"]
+                  },
+                  "satisfaction": {
+                    "description": "if the user showed it",
+                    "enum": ["positive", "negative", "neutral", null],
+                    "type": ["string", "null"]
+                  },
+                  "understoodIntent": {
+                    "description": "what the user wants",
+                    "type": ["string", "null"]
+                  }
                 },
-                "type": "object"
+                "required": [
+                  "queryHeader",
+                  "understoodIntent",
+                  "contextUsed",
+                  "satisfaction",
+                  "corrections"
+                ],
+                "type": ["object", "null"]
               }
             },
+            "required": ["llm", "user"],
             "type": "object"
-          }
+          },
+          "strict": true
         },
         "type": "function"
       },
@@ -2321,85 +2540,287 @@ export const instructionsGetToolsResult = {
           "description": "Ask for past conversations by id or by relevance, for summaries of topics, or let conversations go.",
           "name": "hexapla_context",
           "parameters": {
+            "additionalProperties": false,
             "properties": {
               "archiveConversations": {
                 "description": "ids that are no longer needed",
                 "items": {"type": "string"},
-                "type": "array"
+                "type": ["array", "null"]
               },
               "retrieveConversations": {
                 "items": {
+                  "additionalProperties": false,
                   "properties": {
                     "conversationIds": {
-                      "description": "ids such as \"c12\", or \"c12#3\" for one turn",
+                      "description": "such as c12, or c12#3 for one turn",
                       "items": {"type": "string"},
-                      "type": "array"
+                      "type": ["array", "null"]
                     },
-                    "format": {"enum": ["header", "summary", "full", "mixed"], "type": "string"},
-                    "priority": {"enum": ["specific", "recent", "relevant"], "type": "string"},
-                    "query": {"description": "what it should be relevant to", "type": "string"}
+                    "format": {
+                      "enum": ["header", "summary", "full", "mixed", null],
+                      "type": ["string", "null"]
+                    },
+                    "limit": {
+                      "description": "for recent and relevant",
+                      "type": ["integer", "null"]
+                    },
+                    "priority": {
+                      "enum": ["specific", "recent", "relevant", null],
+                      "type": ["string", "null"]
+                    },
+                    "query": {
+                      "description": "what it should be relevant to",
+                      "type": ["string", "null"]
+                    }
                   },
+                  "required": ["conversationIds", "format", "priority", "query", "limit"],
                   "type": "object"
                 },
-                "type": "array"
+                "type": ["array", "null"]
               },
               "summarizeTopics": {
                 "description": "topics to be summed up",
                 "items": {"type": "string"},
-                "type": "array"
+                "type": ["array", "null"]
               }
             },
+            "required": ["retrieveConversations", "summarizeTopics", "archiveConversations"],
             "type": "object"
-          }
+          },
+          "strict": true
         },
         "type": "function"
       }
-    ]
+    ],
+    "toolTokens": [
+      {"name": "hexapla_housekeeping", "tokens": 834},
+      {"name": "hexapla_context", "tokens": 273}
+    ],
+    "estimate": false
+  } satisfies InstructionsGetResult;
+
+// testdata/protocol/examples/instructions-get/gemini.json
+export const instructionsGetGeminiParams = {"session": "main", "provider": "gemini"} satisfies InstructionsGetParams;
+export const instructionsGetGeminiResult = {
+    "text": "# Memory\nThis workspace has a memory of past conversations. The context above shows what you need most: \"Current context\" is the story so far, each line under \"Earlier conversations\" is one conversation (id, time, outcome, topic), \"###\" lines are turns with their ids. What is shortened or left out is kept and can be asked for.\n\nTwo tools belong to it; the user does not see their calls. Call hexapla_housekeeping once with each final answer, in the same message as its text: topic, one-line summary and outcome of the conversation, what was decided and changed, what is open, and the story so far. Call hexapla_context when you need something older: by id (\"c12\", one turn \"c12#3\") or by what it is about. Give null for what has nothing new. Say only what the conversation shows: copy paths, names and numbers exactly. Ask for \"summary\" before \"full\"; at most three fulls a turn are served, in the next message.\n",
+    "tokens": 214,
+    "tools": [
+      {
+        "functionDeclarations": [
+          {
+            "description": "Keep the memory up to date: what this turn was about, what was decided and changed, and the story so far. Give only what is new.",
+            "name": "hexapla_housekeeping",
+            "parameters": {
+              "properties": {
+                "llm": {
+                  "description": "your account of your answer",
+                  "properties": {
+                    "codeChanges": {
+                      "items": {
+                        "properties": {
+                          "changeType": {
+                            "enum": ["create", "modify", "delete", "refactor"],
+                            "type": "STRING"
+                          },
+                          "files": {
+                            "description": "paths",
+                            "items": {"type": "STRING"},
+                            "type": "ARRAY"
+                          },
+                          "impact": {"enum": ["low", "medium", "high"], "type": "STRING"},
+                          "summary": {"description": "what changed", "type": "STRING"}
+                        },
+                        "type": "OBJECT"
+                      },
+                      "type": "ARRAY"
+                    },
+                    "contextSummary": {
+                      "description": "what happened in this conversation, at most 80 words",
+                      "type": "STRING"
+                    },
+                    "currentContext": {
+                      "description": "the project as a whole; leave out what is as before",
+                      "properties": {
+                        "activeEntities": {
+                          "description": "what is relevant now",
+                          "properties": {
+                            "concepts": {"items": {"type": "STRING"}, "type": "ARRAY"},
+                            "files": {"items": {"type": "STRING"}, "type": "ARRAY"},
+                            "functions": {"items": {"type": "STRING"}, "type": "ARRAY"}
+                          },
+                          "type": "OBJECT"
+                        },
+                        "contextualState": {
+                          "description": "where in the journey we are",
+                          "type": "STRING"
+                        },
+                        "currentObjective": {
+                          "description": "what is being worked on now",
+                          "type": "STRING"
+                        },
+                        "keyAchievements": {
+                          "description": "milestones reached",
+                          "items": {"type": "STRING"},
+                          "type": "ARRAY"
+                        },
+                        "nextSteps": {
+                          "description": "what is likely to come",
+                          "items": {"type": "STRING"},
+                          "type": "ARRAY"
+                        },
+                        "overallNarrative": {"description": "the story so far", "type": "STRING"}
+                      },
+                      "type": "OBJECT"
+                    },
+                    "keyDecisions": {
+                      "description": "decisions taken",
+                      "items": {"type": "STRING"},
+                      "type": "ARRAY"
+                    },
+                    "openQuestions": {
+                      "description": "what is still open",
+                      "items": {"type": "STRING"},
+                      "type": "ARRAY"
+                    },
+                    "responseHeader": {
+                      "description": "for the list of conversations",
+                      "properties": {
+                        "keyEntities": {
+                          "description": "files, functions and concepts",
+                          "items": {"type": "STRING"},
+                          "type": "ARRAY"
+                        },
+                        "outcome": {"enum": ["ongoing", "completed", "error"], "type": "STRING"},
+                        "summary": {"description": "at most 12 words", "type": "STRING"},
+                        "topic": {
+                          "description": "what the conversation is about",
+                          "type": "STRING"
+                        }
+                      },
+                      "type": "OBJECT"
+                    }
+                  },
+                  "type": "OBJECT"
+                },
+                "user": {
+                  "description": "your understanding of the user",
+                  "properties": {
+                    "contextUsed": {
+                      "description": "ids of conversations that were of use",
+                      "items": {"type": "STRING"},
+                      "type": "ARRAY"
+                    },
+                    "corrections": {
+                      "description": "what the user corrected",
+                      "items": {"type": "STRING"},
+                      "type": "ARRAY"
+                    },
+                    "queryHeader": {
+                      "description": "the user's query in one line",
+                      "type": "STRING"
+                    },
+                    "satisfaction": {
+                      "description": "if the user showed it",
+                      "enum": ["positive", "negative", "neutral"],
+                      "type": "STRING"
+                    },
+                    "understoodIntent": {"description": "what the user wants", "type": "STRING"}
+                  },
+                  "type": "OBJECT"
+                }
+              },
+              "type": "OBJECT"
+            }
+          },
+          {
+            "description": "Ask for past conversations by id or by relevance, for summaries of topics, or let conversations go.",
+            "name": "hexapla_context",
+            "parameters": {
+              "properties": {
+                "archiveConversations": {
+                  "description": "ids that are no longer needed",
+                  "items": {"type": "STRING"},
+                  "type": "ARRAY"
+                },
+                "retrieveConversations": {
+                  "items": {
+                    "properties": {
+                      "conversationIds": {
+                        "description": "such as c12, or c12#3 for one turn",
+                        "items": {"type": "STRING"},
+                        "type": "ARRAY"
+                      },
+                      "format": {"enum": ["header", "summary", "full", "mixed"], "type": "STRING"},
+                      "limit": {"description": "for recent and relevant", "type": "INTEGER"},
+                      "priority": {"enum": ["specific", "recent", "relevant"], "type": "STRING"},
+                      "query": {"description": "what it should be relevant to", "type": "STRING"}
+                    },
+                    "type": "OBJECT"
+                  },
+                  "type": "ARRAY"
+                },
+                "summarizeTopics": {
+                  "description": "topics to be summed up",
+                  "items": {"type": "STRING"},
+                  "type": "ARRAY"
+                }
+              },
+              "type": "OBJECT"
+            }
+          }
+        ]
+      }
+    ],
+    "toolTokens": [
+      {"name": "hexapla_housekeeping", "tokens": 609},
+      {"name": "hexapla_context", "tokens": 202}
+    ],
+    "estimate": false
   } satisfies InstructionsGetResult;
 
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 40,
+    "sequence": 51,
     "conversations": 3,
-    "turns": 9,
-    "fullTokens": 429,
+    "turns": 10,
+    "fullTokens": 443,
     "blobs": 3,
     "blobBytes": 1669,
     "window": {
       "fromSequence": 1,
-      "toSequence": 40,
+      "toSequence": 51,
       "from": "2026-11-21T12:50:42.384Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 3,
-      "turns": 9
+      "turns": 10
     },
     "packs": 3,
-    "packTokens": 1769,
+    "packTokens": 1825,
     "budgetViolations": 0,
     "forcedDrops": 0,
     "unmeasured": 0,
-    "tokens": {"perPack": 589.6667, "perTurn": 196.5556, "fullHistoryPerPack": 390.6667},
-    "reduction": -0.5094,
-    "cachedShare": 0.4306,
+    "tokens": {"perPack": 608.3333, "perTurn": 182.5, "fullHistoryPerPack": 395.3333},
+    "reduction": -0.5388,
+    "cachedShare": 0.4165,
     "billed": {
-      "equivalents": 1370,
-      "fullHistoryEquivalents": 818,
-      "share": 1.6748,
+      "equivalents": 1426,
+      "fullHistoryEquivalents": 832,
+      "share": 1.7139,
       "pricedPacks": 3,
-      "dollars": 0.0034,
-      "fullHistoryDollars": 0.002
+      "dollars": 0.0036,
+      "fullHistoryDollars": 0.0021
     },
     "latency": {"count": 3, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
     "retrieval": {
-      "requests": 3,
-      "asked": 5,
-      "served": 4,
+      "requests": 5,
+      "asked": 7,
+      "served": 6,
       "deferred": 0,
       "notFound": 1,
-      "hitRate": 0.8
+      "hitRate": 0.8571
     },
-    "reAsks": {"count": 2, "rate": 0.4},
+    "reAsks": {"count": 3, "rate": 0.4286},
     "fidelity": {
       "conversations": 2,
       "limited": false,
@@ -2416,7 +2837,7 @@ export const metricsGetCountsResult = {
         "allShare": 0.6154
       }
     },
-    "drift": {"versions": 4, "limited": false, "mean": 0.1477, "max": 0.5909},
+    "drift": {"versions": 6, "limited": false, "mean": 0.0985, "max": 0.5909},
     "indexed": 36,
     "latencies": [
       {
@@ -2444,7 +2865,7 @@ export const metricsGetCountsResult = {
       {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.054, "p95Ms": 0.108, "p99Ms": 0.108},
       {
         "method": "hexapla/response/ingest",
-        "count": 3,
+        "count": 4,
         "p50Ms": 6.889,
         "p95Ms": 8.192,
         "p99Ms": 8.192
@@ -2501,7 +2922,7 @@ export const metricsGetCountsResult = {
       {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
       {
         "method": "hexapla/instructions/get",
-        "count": 2,
+        "count": 3,
         "p50Ms": 0.181,
         "p95Ms": 0.256,
         "p99Ms": 0.256
@@ -2512,53 +2933,53 @@ export const metricsGetCountsResult = {
 // testdata/protocol/examples/metrics-get/window.json
 export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
 export const metricsGetWindowResult = {
-    "sequence": 40,
+    "sequence": 51,
     "conversations": 3,
-    "turns": 9,
-    "fullTokens": 429,
+    "turns": 10,
+    "fullTokens": 443,
     "blobs": 3,
     "blobBytes": 1669,
     "window": {
       "fromSequence": 14,
-      "toSequence": 40,
+      "toSequence": 51,
       "from": "2026-11-21T12:50:42.407Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 2,
-      "turns": 5
+      "turns": 6
     },
     "packs": 1,
-    "packTokens": 971,
+    "packTokens": 1027,
     "budgetViolations": 0,
     "forcedDrops": 0,
     "unmeasured": 0,
-    "tokens": {"perPack": 971, "perTurn": 194.2, "fullHistoryPerPack": 464},
-    "reduction": -1.0927,
-    "cachedShare": 0.3781,
+    "tokens": {"perPack": 1027, "perTurn": 171.1667, "fullHistoryPerPack": 478},
+    "reduction": -1.1485,
+    "cachedShare": 0.3569,
     "billed": {
-      "equivalents": 771.5,
-      "fullHistoryEquivalents": 287,
-      "share": 2.6882,
+      "equivalents": 827.5,
+      "fullHistoryEquivalents": 301,
+      "share": 2.7492,
       "pricedPacks": 1,
-      "dollars": 0.0019,
-      "fullHistoryDollars": 0.0007
+      "dollars": 0.0021,
+      "fullHistoryDollars": 0.0008
     },
     "latency": {"count": 1, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
     "retrieval": {
-      "requests": 3,
-      "asked": 5,
-      "served": 4,
+      "requests": 5,
+      "asked": 7,
+      "served": 6,
       "deferred": 0,
       "notFound": 1,
-      "hitRate": 0.8
+      "hitRate": 0.8571
     },
-    "reAsks": {"count": 2, "rate": 0.4},
+    "reAsks": {"count": 3, "rate": 0.4286},
     "fidelity": {
       "conversations": 1,
       "limited": false,
       "identifiers": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1},
       "overall": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1}
     },
-    "drift": {"versions": 4, "limited": false, "mean": 0.1477, "max": 0.5909},
+    "drift": {"versions": 6, "limited": false, "mean": 0.0985, "max": 0.5909},
     "indexed": 40,
     "latencies": [
       {
@@ -2586,7 +3007,7 @@ export const metricsGetWindowResult = {
       {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.045, "p95Ms": 0.091, "p99Ms": 0.091},
       {
         "method": "hexapla/response/ingest",
-        "count": 3,
+        "count": 4,
         "p50Ms": 0.861,
         "p95Ms": 1.218,
         "p99Ms": 1.218
@@ -2643,7 +3064,7 @@ export const metricsGetWindowResult = {
       {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
       {
         "method": "hexapla/instructions/get",
-        "count": 2,
+        "count": 3,
         "p50Ms": 0.181,
         "p95Ms": 0.256,
         "p99Ms": 0.256
@@ -2669,9 +3090,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 40
+    "sequence": 51
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 45, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 56, "completed": "c3"} satisfies SessionCloseResult;
