@@ -68,7 +68,7 @@ var messes = []mess{
 	{name: "two objects in a block", text: "```hexapla\n" + house + ",\n{\"contextRequests\":{\"summarizeTopics\":[\"t\"]}}\n```", summary: "S", asked: `{"topics":["t"]}`},
 	{name: "list of objects in a block", text: "```hexapla\n[" + house + ",{\"contextRequests\":{\"summarizeTopics\":[\"t\"]}}]\n```", summary: "S", asked: `{"topics":["t"]}`},
 	{name: "several blocks", text: "A\n```hexapla\n" + house + "\n```\nB\n```hexapla\n{\"housekeeping\":{\"llm\":{\"contextSummary\":\"T\",\"keyDecisions\":[\"d\"]}}}\n```", content: "A\n\nB", summary: "T", said: `{"keyDecisions":["d"]}`},
-	{name: "lists of several blocks", text: "<hexapla>{\"housekeeping\":{\"llm\":{\"keyDecisions\":[\"a\",\"b\"]}}}</hexapla><hexapla>{\"housekeeping\":{\"llm\":{\"keyDecisions\":[\"b\",\"c\"]}}}</hexapla>", said: `{"keyDecisions":["a","b","c"]}`},
+	{name: "lists of several blocks", text: "<hexapla>{\"housekeeping\":{\"llm\":{\"keyDecisions\":[\"a\",\"b\"],\"openQuestions\":[\"q\"]}}}</hexapla><hexapla>{\"housekeeping\":{\"llm\":{\"keyDecisions\":[\"b\",\"c\"],\"openQuestions\":[\"r\"]}}}</hexapla>", said: `{"keyDecisions":["a","b","c"],"openQuestions":["q","r"]}`},
 	{name: "empty block", text: "A\n```hexapla\n```", content: "A"},
 	{name: "empty object", text: "A\n```hexapla\n{}\n```", content: "A"},
 	{name: "own call in the text", text: "A\n<tool_call>{\"name\":\"hexapla_context\",\"arguments\":{\"summarizeTopics\":[\"t\"]}}</tool_call>", content: "A", asked: `{"topics":["t"]}`},
