@@ -8,14 +8,6 @@ import (
 	"hexapla/session"
 )
 
-func (b *backend) instructionsGet(_ context.Context, p *wire.InstructionsGetParams) (*wire.InstructionsGetResult, error) {
-	reply, err := b.service.Instructions(p.Format, p.Model)
-	if err != nil {
-		return nil, domainError(err)
-	}
-	return &wire.InstructionsGetResult{Text: reply.Text, Tokens: reply.Tokens, Tools: list(reply.Tools)}, nil
-}
-
 func (b *backend) metricsGet(ctx context.Context, p *wire.MetricsGetParams) (*wire.MetricsGetResult, error) {
 	s, err := b.service.Session(p.Session)
 	if err != nil {

@@ -2,7 +2,10 @@ package rpc
 
 import (
 	"context"
+	"slices"
 
+	"hexapla/layers"
+	"hexapla/layers/answer"
 	"hexapla/rpc/wire"
 	"hexapla/session"
 )
@@ -12,28 +15,13 @@ func (b *backend) responseIngest(ctx context.Context, p *wire.ResponseIngestPara
 	if err != nil {
 		return nil, domainError(err)
 	}
-	if p.Response != nil && p.Text != "" {
-		return nil, InvalidParams("text", "text: give text or response, not both")
-	}
 	req := session.IngestRequest{Conversation: p.Conversation, Done: p.Done, Key: p.Key}
 	if req.Time, err = timeFromWire("time", p.Time); err != nil {
 		return nil, err
 	}
-	if p.Response == nil {
-		req.Answer = session.SplitAnswer(p.Text)
-	} else {
-		req.Answer.Content = p.Response.Content
-		if req.Answer.ToolUses, err = callsFromWire(p.Response.ToolUses); err != nil {
-			return nil, InvalidParams("response.toolUses", "response.toolUses: input cannot be read")
-		}
-		if req.Answer.Housekeeping, err = housekeepingFromWire(p.Response.Housekeeping); err != nil {
-			return nil, err
-		}
-		if p.Response.ContextRequests != nil {
-			if requests := requestsFromWire(*p.Response.ContextRequests); !requests.Empty() {
-				req.Answer.Requests = &requests
-			}
-		}
+	var provider answer.Provider
+	if req.Answer, provider, err = answerFromWire(p); err != nil {
+		return nil, err
 	}
 	reply, err := s.Ingest(ctx, req)
 	if err != nil {
@@ -41,6 +29,7 @@ func (b *backend) responseIngest(ctx context.Context, p *wire.ResponseIngestPara
 	}
 	result := &wire.ResponseIngestResult{
 		Content: req.Answer.Content, ToolUses: callsToWire(req.Answer.ToolUses), HousekeepingApplied: reply.Applied,
+		ToolResults: []wire.OwnToolResult{}, SummarySource: reply.SummarySource,
 		Problems: []wire.Problem{}, Flagged: flagsToWire(reply.Flags), Conversation: reply.Conversation, TurnNumber: reply.Number, Sequence: reply.Sequence,
 	}
 	for _, problem := range reply.Problems {
@@ -50,9 +39,62 @@ func (b *backend) responseIngest(ctx context.Context, p *wire.ResponseIngestPara
 		answer := answerToWire(*reply.Context)
 		result.Context = &answer
 	}
+	for _, own := range reply.Results {
+		result.ToolResults = append(result.ToolResults, wire.OwnToolResult{
+			CallID: own.CallID, Tool: own.Tool, Text: own.Text,
+			Message: answer.AppendResult(nil, provider, own.CallID, own.Tool, own.Text),
+		})
+	}
 	b.recorded(p.Session, wire.MethodResponseIngest, reply.Sequence, reply.Conversation)
 	b.drifted(p.Session, reply.Swing)
 	return result, nil
+}
+
+// answerFromWire reads the one of text, message and response that is given.
+func answerFromWire(p *wire.ResponseIngestParams) (answer.Answer, answer.Provider, error) {
+	given := 0
+	for _, one := range [...]bool{p.Text != "", p.Response != nil, len(p.Message) > 0} {
+		if one {
+			given++
+		}
+	}
+	if given > 1 {
+		return answer.Answer{}, "", InvalidParams("text", "text: give one of text, response and message")
+	}
+	provider := answer.Provider(p.Provider)
+	if provider != "" && !slices.Contains(answer.Providers(), provider) {
+		return answer.Answer{}, "", InvalidParams("provider", `provider: must be "anthropic", "openai-chat", "openai-responses" or "gemini"`)
+	}
+	switch {
+	case len(p.Message) > 0:
+		out, found, err := answer.ReadMessage(p.Message)
+		if err != nil {
+			return out, "", InvalidParams("message", "message: "+err.Error())
+		}
+		if provider == "" {
+			provider = found
+		}
+		return out, provider, nil
+	case p.Response == nil:
+		return answer.Read(p.Text), provider, nil
+	}
+	out := answer.Answer{Content: p.Response.Content}
+	calls, err := callsFromWire(p.Response.ToolUses)
+	if err != nil {
+		return out, "", InvalidParams("response.toolUses", "response.toolUses: input cannot be read")
+	}
+	if out.Housekeeping, err = housekeepingFromWire(p.Response.Housekeeping); err != nil {
+		return out, "", err
+	}
+	if p.Response.ContextRequests != nil {
+		requests := requestsFromWire(*p.Response.ContextRequests)
+		asked := layers.ContextRequests{Retrieve: requests.Retrieve, Topics: requests.Topics, Archive: requests.Archive}
+		if !asked.Empty() {
+			out.Requests = &asked
+		}
+	}
+	out.TakeCalls(calls)
+	return out, provider, nil
 }
 
 func (b *backend) housekeepingApply(ctx context.Context, p *wire.HousekeepingApplyParams) (*wire.HousekeepingApplyResult, error) {

@@ -2,214 +2,21 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"hexapla/layers"
+	"hexapla/layers/answer"
 	"hexapla/storage"
 )
 
-// Answer is a model's answer in its four parts (H9).
-type Answer struct {
-	Content      string
-	ToolUses     []layers.ToolCall
-	Housekeeping *layers.Housekeeping
-	Requests     *ContextRequest
-	Problems     []Problem
-}
-
-// Problem is a part of an answer that could not be used.
-type Problem struct {
-	Part    string // "housekeeping", "contextRequests" or "toolUses"
-	Message string
-}
-
-// Where blocks stand in an answer's text. A block holds one JSON object with
-// the members housekeeping and contextRequests.
-var blockMarks = [...]struct{ open, close string }{
-	{"```hexapla\n", "```"},
-	{"<hexapla>", "</hexapla>"},
-}
-
-// maxProblems bounds the problems that are reported of one answer.
-const maxProblems = 20
-
-// SplitAnswer takes an answer's text apart. Whatever is not a block is content;
-// a block that cannot be read is left out of the content and reported.
-func SplitAnswer(text string) Answer {
-	var a Answer
-	var content strings.Builder
-	for {
-		at, mark := -1, 0
-		for i := range blockMarks {
-			if k := strings.Index(text, blockMarks[i].open); k >= 0 && (at < 0 || k < at) {
-				at, mark = k, i
-			}
-		}
-		if at < 0 {
-			content.WriteString(text)
-			break
-		}
-		content.WriteString(text[:at])
-		body := text[at+len(blockMarks[mark].open):]
-		end := strings.Index(body, blockMarks[mark].close)
-		if end < 0 {
-			a.problem("housekeeping", "the block is cut off: no "+blockMarks[mark].close)
-			end = len(body)
-			text = ""
-		} else {
-			text = body[end+len(blockMarks[mark].close):]
-		}
-		a.readBlock(body[:end])
-	}
-	a.Content = strings.TrimSpace(content.String())
-	return a
-}
-
-func (a *Answer) problem(part, message string) {
-	if len(a.Problems) < maxProblems {
-		a.Problems = append(a.Problems, Problem{part, message})
-	}
-}
-
-// readBlock reads one block. What can be used of it is used, member by member.
-func (a *Answer) readBlock(body string) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(body), &members); err != nil {
-		a.problem("housekeeping", "the block is not a JSON object: "+jsonError(err))
-		return
-	}
-	if raw, ok := members["housekeeping"]; ok {
-		h := a.readHousekeeping(raw)
-		if h != nil {
-			a.Housekeeping = h
-		}
-	}
-	if raw, ok := members["contextRequests"]; ok {
-		a.readRequests(raw)
-	}
-}
-
-// jsonError is an error of the decoder without content of the answer.
-func jsonError(err error) string {
-	switch e := err.(type) {
-	case *json.SyntaxError:
-		return fmt.Sprintf("not valid at byte %d", e.Offset)
-	case *json.UnmarshalTypeError:
-		return fmt.Sprintf("%s must not be a %s", either(e.Field, "it"), e.Value)
-	}
-	return "cannot be read"
-}
-
-// said is the form in which a model gives housekeeping. Every member is
-// optional.
-type saidLLM struct {
-	ResponseHeader struct {
-		Topic       string         `json:"topic"`
-		Summary     string         `json:"summary"`
-		KeyEntities []string       `json:"keyEntities"`
-		Outcome     layers.Outcome `json:"outcome"`
-	} `json:"responseHeader"`
-	ContextSummary string                 `json:"contextSummary"`
-	KeyDecisions   []string               `json:"keyDecisions"`
-	CodeChanges    []layers.CodeChange    `json:"codeChanges"`
-	OpenQuestions  []string               `json:"openQuestions"`
-	CurrentContext *layers.CurrentContext `json:"currentContext"`
-}
-
-func (a *Answer) readHousekeeping(raw json.RawMessage) *layers.Housekeeping {
-	var members struct {
-		LLM  map[string]json.RawMessage `json:"llm"`
-		User map[string]json.RawMessage `json:"user"`
-	}
-	if err := json.Unmarshal(raw, &members); err != nil {
-		a.problem("housekeeping", jsonError(err))
-		return nil
-	}
-	var llm saidLLM
-	var h layers.Housekeeping
-	a.readMember(members.LLM, "responseHeader", &llm.ResponseHeader)
-	a.readMember(members.LLM, "contextSummary", &llm.ContextSummary)
-	a.readMember(members.LLM, "keyDecisions", &llm.KeyDecisions)
-	a.readMember(members.LLM, "codeChanges", &llm.CodeChanges)
-	a.readMember(members.LLM, "openQuestions", &llm.OpenQuestions)
-	a.readMember(members.LLM, "currentContext", &llm.CurrentContext)
-	a.readMember(members.User, "queryHeader", &h.User.QueryHeader)
-	a.readMember(members.User, "understoodIntent", &h.User.UnderstoodIntent)
-	a.readMember(members.User, "contextUsed", &h.User.ContextUsed)
-	a.readMember(members.User, "satisfaction", &h.User.Satisfaction)
-	a.readMember(members.User, "corrections", &h.User.Corrections)
-	switch llm.ResponseHeader.Outcome {
-	case "", layers.OutcomeOngoing, layers.OutcomeCompleted, layers.OutcomeError:
-	default:
-		a.problem("housekeeping", `responseHeader.outcome must be "ongoing", "completed" or "error"`)
-		llm.ResponseHeader.Outcome = ""
-	}
-	h.LLM = layers.HousekeepingLLM{
-		ResponseHeader: layers.Header{
-			Topic: llm.ResponseHeader.Topic, Summary: llm.ResponseHeader.Summary,
-			KeyEntities: llm.ResponseHeader.KeyEntities, Outcome: llm.ResponseHeader.Outcome,
-		},
-		ContextSummary: llm.ContextSummary, KeyDecisions: llm.KeyDecisions, CodeChanges: llm.CodeChanges,
-		OpenQuestions: llm.OpenQuestions, CurrentContext: llm.CurrentContext,
-	}
-	return &h
-}
-
-func (a *Answer) readMember(members map[string]json.RawMessage, name string, into any) {
-	raw, ok := members[name]
-	if !ok {
-		return
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		a.problem("housekeeping", name+": "+jsonError(err))
-	}
-}
-
-func (a *Answer) readRequests(raw json.RawMessage) {
-	var members struct {
-		Retrieve []json.RawMessage `json:"retrieveConversations"`
-		Topics   []string          `json:"summarizeTopics"`
-		Archive  []string          `json:"archiveConversations"`
-	}
-	if err := json.Unmarshal(raw, &members); err != nil {
-		a.problem("contextRequests", jsonError(err))
-		return
-	}
-	r := ContextRequest{Topics: members.Topics, Archive: members.Archive}
-	for i, raw := range members.Retrieve[:min(len(members.Retrieve), maxRequestedIDs)] {
-		var one struct {
-			IDs      []string      `json:"conversationIds"`
-			Snake    []string      `json:"conversation_ids"`
-			Format   layers.Detail `json:"format"`
-			Priority string        `json:"priority"`
-			Query    string        `json:"query"`
-			Limit    int           `json:"limit"`
-		}
-		if err := json.Unmarshal(raw, &one); err != nil {
-			a.problem("contextRequests", fmt.Sprintf("retrieveConversations[%d]: %s", i, jsonError(err)))
-			continue
-		}
-		r.Retrieve = append(r.Retrieve, Retrieve{
-			IDs: append(one.IDs, one.Snake...), Format: one.Format, Priority: one.Priority, Query: one.Query, Limit: one.Limit,
-		})
-	}
-	if len(members.Retrieve) > maxRequestedIDs {
-		a.problem("contextRequests", fmt.Sprintf("only the first %d of retrieveConversations are used", maxRequestedIDs))
-	}
-	if !r.Empty() {
-		a.Requests = &r
-	}
-}
-
 // IngestRequest carries a model's answer.
 type IngestRequest struct {
-	Conversation string `json:"conversation"`
-	Answer       Answer `json:"answer"`
-	Done         bool   `json:"done"`
-	Time         int64  `json:"time"`
-	Key          string `json:"-"`
+	Conversation string        `json:"conversation"`
+	Answer       answer.Answer `json:"answer"`
+	Done         bool          `json:"done"`
+	Time         int64         `json:"time"`
+	Key          string        `json:"-"`
 }
 
 // IngestReply tells what became of an answer.
@@ -218,10 +25,14 @@ type IngestReply struct {
 	Number       int
 	Applied      bool // housekeeping
 	Context      *ContextReply
-	Problems     []Problem
+	Problems     []answer.Problem
 	Flags        []Flag
 	Swing        *Swing
-	Sequence     int64 `json:"-"`
+	// SummarySource says who speaks in the conversation's summary: the model, or
+	// the rule that stands in for it.
+	SummarySource string
+	Results       []OwnResult
+	Sequence      int64 `json:"-"`
 }
 
 // Ingest records an answer as the assistant's turn, applies its housekeeping
@@ -248,9 +59,9 @@ func (s *Session) Ingest(ctx context.Context, req IngestRequest) (IngestReply, e
 		}
 		reply := IngestReply{
 			Conversation: out.Conversation, Number: out.Numbers[0], Applied: a.Housekeeping != nil, Problems: a.Problems,
-			Flags: out.Flags, Swing: out.Swing,
+			Flags: out.Flags, Swing: out.Swing, SummarySource: out.Summary,
 		}
-		return reply, s.answerPart(ctx, tx, a, &reply)
+		return reply, s.finishIngest(ctx, tx, a, &reply)
 	})
 	reply.Sequence = receipt.Seq
 	return reply, err
@@ -259,7 +70,7 @@ func (s *Session) Ingest(ctx context.Context, req IngestRequest) (IngestReply, e
 // ingestRest takes an answer that has neither text nor tool calls.
 func (s *Session) ingestRest(ctx context.Context, req IngestRequest) (IngestReply, error) {
 	ws, a := s.Workspace, req.Answer
-	if a.Housekeeping == nil && a.Requests == nil && !req.Done && len(a.Problems) == 0 {
+	if a.Housekeeping == nil && a.Requests == nil && !req.Done && len(a.Problems) == 0 && len(a.Calls) == 0 {
 		return IngestReply{}, invalid("response", "the answer is empty")
 	}
 	reply, receipt, err := write(ctx, ws, "response/ingest", s.ID, req.Key, req, func(tx *storage.Tx) (IngestReply, error) {
@@ -269,32 +80,108 @@ func (s *Session) ingestRest(ctx context.Context, req IngestRequest) (IngestRepl
 			if err != nil {
 				return reply, err
 			}
-			reply.Conversation, reply.Flags, reply.Swing = out.Conversation, out.Flags, out.Swing
+			reply.Conversation, reply.Flags, reply.Swing, reply.SummarySource = out.Conversation, out.Flags, out.Swing, out.Summary
 		}
-		return reply, s.answerPart(ctx, tx, a, &reply)
+		return reply, s.finishIngest(ctx, tx, a, &reply)
 	})
 	reply.Sequence = receipt.Seq
 	return reply, err
 }
 
-// answerPart answers the context requests of an answer.
-func (s *Session) answerPart(ctx context.Context, tx *storage.Tx, a Answer, reply *IngestReply) error {
-	if a.Requests == nil {
-		return nil
-	}
-	request := *a.Requests
-	if request.MaxTokens == 0 {
-		request.MaxTokens = defaultRequestTokens
-	}
-	answer, err := s.answer(ctx, tx, request)
-	if err != nil {
-		var bad *InvalidError
-		if asInvalid(err, &bad) {
-			reply.Problems = append(reply.Problems, Problem{"contextRequests", bad.Error()})
-			return nil
+// finishIngest answers the context requests of an answer and says what became
+// of the rest.
+func (s *Session) finishIngest(ctx context.Context, tx *storage.Tx, a answer.Answer, reply *IngestReply) error {
+	var err error
+	if reply.Conversation != "" && reply.SummarySource == "" {
+		if reply.SummarySource, err = summarySource(tx.View(), reply.Conversation); err != nil {
+			return err
 		}
-		return err
 	}
-	reply.Context = &answer
+	if a.Requests != nil {
+		request := ContextRequest{Topics: a.Requests.Topics, Archive: a.Requests.Archive, MaxTokens: defaultRequestTokens}
+		for i, retrieve := range a.Requests.Retrieve {
+			for _, message := range retrieve.Correct() {
+				reply.Problems = append(reply.Problems, answer.Problem{
+					Part: answer.PartRequests, Message: fmt.Sprintf("retrieveConversations[%d].%s", i, message),
+				})
+			}
+			request.Retrieve = append(request.Retrieve, retrieve)
+		}
+		served, err := s.answer(ctx, tx, request)
+		if err != nil {
+			return err
+		}
+		reply.Context = &served
+	}
+	reply.Results = ownResults(a.Calls, reply)
 	return nil
+}
+
+// summarySource tells where the summary of a conversation that this write made
+// none of comes from. A conversation without one is summed up by rule wherever it
+// is shown.
+func summarySource(v storage.View, conversation string) (string, error) {
+	trio, _, ok, err := latest[trioRecord](v, kindTrio, conversation)
+	if err != nil || !ok || trio.Summary.Source == "" {
+		return layers.SourceRule, err
+	}
+	return trio.Summary.Source, nil
+}
+
+// OwnResult is what to return to the model for a call of one of Hexapla's tools.
+type OwnResult struct {
+	CallID string
+	Tool   string
+	Text   string
+}
+
+// ownResults says what to return for each call. All context requests of an
+// answer are answered at once, in the result of the first call that made them.
+func ownResults(calls []answer.OwnCall, reply *IngestReply) []OwnResult {
+	out := []OwnResult{}
+	answered := ""
+	for _, call := range calls {
+		var b strings.Builder
+		switch {
+		case call.Name == answer.HousekeepingTool:
+			b.WriteString("noted\n")
+			for _, flag := range reply.Flags[:min(len(reply.Flags), maxNamed)] {
+				fmt.Fprintf(&b, "left out, nothing bears it out: %s: %s %q\n", flag.Path, flag.Kind, flag.Text)
+			}
+		case answered != "":
+			b.WriteString("answered together with call " + answered + "\n")
+		case reply.Context == nil:
+			b.WriteString("nothing was asked for\n")
+		default:
+			answered = either(call.ID, "before")
+			writeServed(&b, reply.Context)
+		}
+		for _, problem := range call.Problems {
+			b.WriteString("not used: " + problem.Message + "\n")
+		}
+		out = append(out, OwnResult{CallID: call.ID, Tool: call.Name, Text: b.String()})
+	}
+	return out
+}
+
+// maxNamed bounds the ids that a result names as not served.
+const maxNamed = 50
+
+// writeServed writes what context requests gave, as a model reads it.
+func writeServed(b *strings.Builder, reply *ContextReply) {
+	for _, item := range reply.Items {
+		b.WriteString(item.Text)
+	}
+	for _, topic := range reply.Topics {
+		b.WriteString(oneLine(topic.Topic) + ": " + either(topic.Summary, "nothing is known") + "\n")
+	}
+	if len(reply.Archived) > 0 {
+		b.WriteString("archived: " + strings.Join(reply.Archived, " ") + "\n")
+	}
+	for _, d := range reply.Deferred[:min(len(reply.Deferred), maxNamed)] {
+		b.WriteString("not served: " + oneLine(d.ID) + ": " + d.Reason + "\n")
+	}
+	if more := len(reply.Deferred) - maxNamed; more > 0 {
+		fmt.Fprintf(b, "not served: %d more\n", more)
+	}
 }

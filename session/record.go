@@ -38,6 +38,7 @@ type RecordReply struct {
 	Done         bool
 	Completed    string
 	Results      []StoredResult
+	Summary      string `json:"-"` // source of the summary that this write made; "" if it made none
 	Flags        []Flag // claims of the housekeeping that nothing bears out
 	Swing        *Swing // nil if layer 0 says much the same as before
 	Sequence     int64  `json:"-"`
@@ -138,7 +139,7 @@ func (ws *Workspace) record(tx *storage.Tx, session string, req RecordRequest, t
 	default:
 		return reply, nil
 	}
-	renewal.housekeeping, reply.Flags = out.said(), out.flags()
+	renewal.housekeeping, reply.Flags, reply.Summary = out.said(), out.flags(), out.trio.Summary.Source
 	renewed, err := ws.renew(tx, renewal)
 	reply.Swing = renewed.swing
 	return reply, err

@@ -13,20 +13,7 @@ import (
 )
 
 // Retrieve asks for conversations.
-type Retrieve struct {
-	IDs      []string      `json:"ids"`
-	Format   layers.Detail `json:"format"`
-	Priority string        `json:"priority"` // PrioritySpecific, PriorityRecent or PriorityRelevant
-	Query    string        `json:"query"`
-	Limit    int           `json:"limit"`
-}
-
-// Priorities of a retrieve request (H6).
-const (
-	PrioritySpecific = "specific"
-	PriorityRecent   = "recent"
-	PriorityRelevant = "relevant"
-)
+type Retrieve = layers.Retrieve
 
 // ContextRequest is what a model asks for.
 type ContextRequest struct {
@@ -292,10 +279,7 @@ func (s *Session) fullsServed(v storage.View) (int, error) {
 	return count, nil
 }
 
-const (
-	defaultRetrieve = 3
-	maxRetrieve     = 50
-)
+const defaultRetrieve = 3
 
 // resolve turns a retrieve request into ids.
 func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Retrieve) ([]string, error) {
@@ -308,20 +292,20 @@ func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Re
 	if limit == 0 {
 		limit = defaultRetrieve
 	}
-	if limit < 0 || limit > maxRetrieve {
-		return nil, &InvalidError{Path: path + ".limit", Message: "out of range", Limit: maxRetrieve}
+	if limit < 0 || limit > layers.MaxRetrieve {
+		return nil, &InvalidError{Path: path + ".limit", Message: "out of range", Limit: layers.MaxRetrieve}
 	}
 	priority := r.Priority
 	if priority == "" {
-		priority = PrioritySpecific
+		priority = layers.PrioritySpecific
 		if len(r.IDs) == 0 {
-			priority = PriorityRelevant
+			priority = layers.PriorityRelevant
 		}
 	}
 	switch priority {
-	case PrioritySpecific:
+	case layers.PrioritySpecific:
 		return r.IDs, nil
-	case PriorityRecent:
+	case layers.PriorityRecent:
 		n := v.ListLen(listConversations)
 		entries, err := v.List(listConversations, max(0, n-limit), n)
 		if err != nil {
@@ -332,7 +316,7 @@ func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Re
 			ids = append(ids, entries[i].ID)
 		}
 		return ids, nil
-	case PriorityRelevant:
+	case layers.PriorityRelevant:
 		query := r.Query
 		if query == "" {
 			var err error

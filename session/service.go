@@ -174,6 +174,10 @@ func (s *Service) Session(id string) (*Session, error) {
 	return session, nil
 }
 
+// Counter returns the counter of a model's tokens; of the default model without
+// a name.
+func (s *Service) Counter(model string) layers.Counter { return s.tokens.ForModel(model) }
+
 // WorkspaceByURI opens a workspace without a session, for listings.
 func (s *Service) WorkspaceByURI(ctx context.Context, uri string) (*Workspace, error) {
 	if uri == "" || len(uri) > maxURI {

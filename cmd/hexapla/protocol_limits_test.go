@@ -108,6 +108,7 @@ func TestProtocolClosedSets(t *testing.T) {
 	}{
 		{reflect.TypeFor[wire.Turn](), "Kind", wire.MethodConversationRecord,
 			`{"session":"s","turns":[{"role":"user","text":"x"},{"role":"user","kind":%q,"text":"x"}]}`, "turns[1].kind"},
+		{reflect.TypeFor[wire.ResponseIngestParams](), "Provider", wire.MethodResponseIngest, `{"session":"s","text":"x","provider":%q}`, "provider"},
 		{reflect.TypeFor[wire.ConversationRecordParams](), "Outcome", wire.MethodConversationRecord,
 			`{"session":"s","turns":[{"role":"user","text":"x"}],"done":true,"outcome":%q}`, "outcome"},
 		{reflect.TypeFor[wire.ConversationGetParams](), "Detail", wire.MethodConversationGet,
@@ -124,7 +125,7 @@ func TestProtocolClosedSets(t *testing.T) {
 			`{"session":"s","budget":{"total":4000},"input":{"type":%q,"content":"x"}}`, "input.type"},
 		{reflect.TypeFor[wire.PackBuildParams](), "Layout", wire.MethodPackBuild, `{"session":"s","budget":{"total":4000},"layout":%q}`, "layout"},
 		{reflect.TypeFor[wire.AuditQueryParams](), "EpochReason", wire.MethodAuditQuery, `{"session":"s","epochReason":%q}`, "epochReason"},
-		{reflect.TypeFor[wire.InstructionsGetParams](), "Format", wire.MethodInstructionsGet, `{"format":%q}`, "format"},
+		{reflect.TypeFor[wire.InstructionsGetParams](), "Provider", wire.MethodInstructionsGet, `{"provider":%q}`, "provider"},
 	}
 	for _, test := range tests {
 		field, ok := test.owner.FieldByName(test.field)

@@ -112,13 +112,13 @@ type RecordedToolResult struct {
 // CodeChange is one change to files.
 type CodeChange struct {
 	// Paths as the conversation names them.
-	Files []string `json:"files"`
+	Files []string `json:"files" tool:"paths"`
 	// "create", "modify", "delete" or "refactor".
-	ChangeType string `json:"changeType" enum:"create,modify,delete,refactor"`
+	ChangeType string `json:"changeType" enum:"create,modify,delete,refactor" tool:""`
 	// What changed.
-	Summary string `json:"summary"`
+	Summary string `json:"summary" tool:"what changed"`
 	// "low", "medium" or "high".
-	Impact string `json:"impact,omitempty" enum:"low,medium,high"`
+	Impact string `json:"impact,omitempty" enum:"low,medium,high" tool:""`
 	// Ids of conversations that this belongs to.
 	RelatedConversations []string `json:"relatedConversations,omitempty"`
 }
@@ -165,27 +165,27 @@ type Summary struct {
 // ActiveEntities are the things work is about at the moment.
 type ActiveEntities struct {
 	// Paths.
-	Files []string `json:"files"`
+	Files []string `json:"files" tool:""`
 	// Functions, methods and types.
-	Functions []string `json:"functions"`
+	Functions []string `json:"functions" tool:""`
 	// Everything else worth a name.
-	Concepts []string `json:"concepts"`
+	Concepts []string `json:"concepts" tool:""`
 }
 
 // CurrentContext is layer 0, the story so far in at most 300 tokens.
 type CurrentContext struct {
 	// The story so far.
-	OverallNarrative string `json:"overallNarrative"`
+	OverallNarrative string `json:"overallNarrative" tool:"the story so far"`
 	// What is being worked on now.
-	CurrentObjective string `json:"currentObjective"`
+	CurrentObjective string `json:"currentObjective" tool:"what is being worked on now"`
 	// Milestones reached.
-	KeyAchievements []string `json:"keyAchievements"`
+	KeyAchievements []string `json:"keyAchievements" tool:"milestones reached"`
 	// What is relevant now.
-	ActiveEntities ActiveEntities `json:"activeEntities"`
+	ActiveEntities ActiveEntities `json:"activeEntities" tool:"what is relevant now"`
 	// Where in the journey we are.
-	ContextualState string `json:"contextualState"`
+	ContextualState string `json:"contextualState" tool:"where in the journey we are"`
 	// What is likely to come.
-	NextSteps []string `json:"nextSteps"`
+	NextSteps []string `json:"nextSteps" tool:"what is likely to come"`
 	// RFC 3339 time of the newest event it speaks of; ignored in params.
 	LastUpdated string `json:"lastUpdated,omitempty"`
 	// "housekeeping" when the model said it, "rule" when it was extracted;
@@ -196,79 +196,79 @@ type CurrentContext struct {
 // Housekeeping is what a model says of its own turn.
 type Housekeeping struct {
 	// The model's account of its answer.
-	LLM HousekeepingLLM `json:"llm"`
+	LLM HousekeepingLLM `json:"llm" tool:"your account of your answer"`
 	// The model's understanding of the user.
-	User HousekeepingUser `json:"user"`
+	User HousekeepingUser `json:"user" tool:"your understanding of the user"`
 }
 
 // HousekeepingLLM is the model's account of its answer.
 type HousekeepingLLM struct {
 	// Topic, outcome and one-line summary for the conversation's header.
-	ResponseHeader *ResponseHeader `json:"responseHeader,omitempty"`
+	ResponseHeader *ResponseHeader `json:"responseHeader,omitempty" tool:"for the list of conversations"`
 	// The conversation's summary.
-	ContextSummary string `json:"contextSummary,omitempty"`
+	ContextSummary string `json:"contextSummary,omitempty" tool:"what happened in this conversation, at most 80 words"`
 	// Decisions taken in this turn.
-	KeyDecisions []string `json:"keyDecisions,omitempty"`
+	KeyDecisions []string `json:"keyDecisions,omitempty" tool:"decisions taken"`
 	// Changes made in this turn.
-	CodeChanges []CodeChange `json:"codeChanges,omitempty"`
+	CodeChanges []CodeChange `json:"codeChanges,omitempty" tool:""`
 	// What is still open.
-	OpenQuestions []string `json:"openQuestions,omitempty"`
+	OpenQuestions []string `json:"openQuestions,omitempty" tool:"what is still open"`
 	// The new layer 0; absent fields keep their value.
-	CurrentContext *CurrentContext `json:"currentContext,omitempty"`
+	CurrentContext *CurrentContext `json:"currentContext,omitempty" tool:"the project as a whole; leave out what is as before"`
 }
 
 // ResponseHeader is the model's proposal for a conversation's header.
 type ResponseHeader struct {
 	// What the conversation is about.
-	Topic string `json:"topic,omitempty"`
+	Topic string `json:"topic,omitempty" tool:"what the conversation is about"`
 	// One line; trimmed to 12 tokens.
-	Summary string `json:"summary,omitempty"`
+	Summary string `json:"summary,omitempty" tool:"at most 12 words"`
 	// Files, functions and concepts.
-	KeyEntities []string `json:"keyEntities,omitempty"`
+	KeyEntities []string `json:"keyEntities,omitempty" tool:"files, functions and concepts"`
 	// "ongoing", "completed" or "error".
-	Outcome string `json:"outcome,omitempty" enum:"ongoing,completed,error"`
+	Outcome string `json:"outcome,omitempty" enum:"ongoing,completed,error" tool:""`
 }
 
 // HousekeepingUser is the model's understanding of the user.
 type HousekeepingUser struct {
 	// The user's query in one line.
-	QueryHeader string `json:"queryHeader,omitempty"`
+	QueryHeader string `json:"queryHeader,omitempty" tool:"the user's query in one line"`
 	// What the user wants.
-	UnderstoodIntent string `json:"understoodIntent,omitempty"`
+	UnderstoodIntent string `json:"understoodIntent,omitempty" tool:"what the user wants"`
 	// Ids of conversations that were of use.
-	ContextUsed []string `json:"contextUsed,omitempty"`
+	ContextUsed []string `json:"contextUsed,omitempty" tool:"ids of conversations that were of use"`
 	// "positive", "negative" or "neutral".
-	Satisfaction string `json:"satisfaction,omitempty" enum:"positive,negative,neutral"`
+	Satisfaction string `json:"satisfaction,omitempty" enum:"positive,negative,neutral" tool:"if the user showed it"`
 	// What the user corrected.
-	Corrections []string `json:"corrections,omitempty"`
+	Corrections []string `json:"corrections,omitempty" tool:"what the user corrected"`
 }
 
 // RetrieveConversations asks for conversations.
 type RetrieveConversations struct {
 	// Ids of conversations ("c12"), turns ("c12#3") or single tool outputs
 	// ("c12#3/2"). With priority "relevant" or "recent" they may be absent.
-	ConversationIDs []string `json:"conversationIds,omitempty"`
+	ConversationIDs []string `json:"conversationIds,omitempty" tool:"such as c12, or c12#3 for one turn"`
 	// "header", "summary", "full" or "mixed" (the most that fits, and the
 	// default).
-	Format string `json:"format,omitempty" enum:"header,summary,full,mixed"`
+	Format string `json:"format,omitempty" enum:"header,summary,full,mixed" tool:""`
 	// "specific" (the ids given), "recent" or "relevant" (to query). When
 	// absent: "specific" if there are ids, "relevant" if not.
-	Priority string `json:"priority,omitempty" enum:"specific,recent,relevant"`
+	Priority string `json:"priority,omitempty" enum:"specific,recent,relevant" tool:""`
 	// What it should be relevant to; the last user query when absent.
-	Query string `json:"query,omitempty"`
+	Query string `json:"query,omitempty" tool:"what it should be relevant to"`
 	// Most conversations to return for "recent" and "relevant"; 3 when absent,
 	// 50 at most.
-	Limit int `json:"limit,omitempty"`
+	Limit int `json:"limit,omitempty" tool:"for recent and relevant"`
 }
 
 // ContextRequests is what a model asks for.
 type ContextRequests struct {
 	// Conversations to show.
-	RetrieveConversations []RetrieveConversations `json:"retrieveConversations,omitempty"`
+	RetrieveConversations []RetrieveConversations `json:"retrieveConversations,omitempty" tool:""`
 	// Topics to be summed up from the conversations that speak of them.
-	SummarizeTopics []string `json:"summarizeTopics,omitempty"`
+	SummarizeTopics []string `json:"summarizeTopics,omitempty" tool:"topics to be summed up"`
 	// Ids of the session's conversations that may leave layers 1 and 3.
-	ArchiveConversations []string `json:"archiveConversations,omitempty"`
+	ArchiveConversations []string `json:"archiveConversations,omitempty" tool:"ids that are no longer needed"`
 }
 
 // ScoreParts are the parts of a relevance score, each 0 to 1. The score is

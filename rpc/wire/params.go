@@ -217,67 +217,6 @@ type BlobReadResult struct {
 	NextOffset int64 `json:"nextOffset,omitempty"`
 }
 
-// StructuredResponse is a model's answer that the client already took apart.
-type StructuredResponse struct {
-	// What the user sees.
-	Content string `json:"content,omitempty"`
-	// Tool calls.
-	ToolUses []ToolCall `json:"toolUses,omitempty"`
-	// What the model says of its turn.
-	Housekeeping *Housekeeping `json:"housekeeping,omitempty"`
-	// What the model asks for.
-	ContextRequests *ContextRequests `json:"contextRequests,omitempty"`
-}
-
-// ResponseIngestParams carries a model's answer, raw or taken apart.
-type ResponseIngestParams struct {
-	// The session.
-	Session string `json:"session"`
-	// The conversation; the one in progress when absent.
-	Conversation string `json:"conversation,omitempty"`
-	// The raw text of the answer; blocks of housekeeping and context requests
-	// are found in it.
-	Text string `json:"text,omitempty"`
-	// The answer taken apart, instead of text.
-	Response *StructuredResponse `json:"response,omitempty"`
-	// Whether this completes the conversation.
-	Done bool `json:"done,omitempty"`
-	// When the answer was made, RFC 3339.
-	Time string `json:"time,omitempty"`
-	// Idempotency key.
-	Key string `json:"key,omitempty"`
-}
-
-// Problem is a part of an answer that could not be used.
-type Problem struct {
-	// Which part: "housekeeping", "contextRequests" or "toolUses".
-	Part string `json:"part" enum:"housekeeping,contextRequests,toolUses"`
-	// What is wrong with it.
-	Message string `json:"message"`
-}
-
-// ResponseIngestResult is the answer in its four parts.
-type ResponseIngestResult struct {
-	// What the user sees, without the blocks.
-	Content string `json:"content"`
-	// Tool calls.
-	ToolUses []ToolCall `json:"toolUses"`
-	// Whether housekeeping was found and applied.
-	HousekeepingApplied bool `json:"housekeepingApplied"`
-	// The answer to the context requests, if any were made.
-	Context *ContextAnswer `json:"context,omitempty"`
-	// Parts that could not be used.
-	Problems []Problem `json:"problems"`
-	// Claims of the housekeeping that nothing bears out, and that were left out.
-	Flagged []Flag `json:"flagged"`
-	// The conversation.
-	Conversation string `json:"conversation"`
-	// Number given to the assistant's turn.
-	TurnNumber int `json:"turnNumber"`
-	// The workspace's newest sequence number.
-	Sequence int64 `json:"sequence"`
-}
-
 // HousekeepingApplyParams carries housekeeping.
 type HousekeepingApplyParams struct {
 	// The session.
@@ -559,24 +498,6 @@ type AuditQueryResult struct {
 	Entries []AuditEntry `json:"entries"`
 	// Where to go on.
 	Cursor string `json:"cursor,omitempty"`
-}
-
-// InstructionsGetParams chooses a provider's form.
-type InstructionsGetParams struct {
-	// "text", "anthropic", "openai" or "gemini"; "text" when absent.
-	Format string `json:"format,omitempty" enum:"text,anthropic,openai,gemini"`
-	// Model whose tokenizer counts; the default when absent.
-	Model string `json:"model,omitempty"`
-}
-
-// InstructionsGetResult is what to put into the system prompt.
-type InstructionsGetResult struct {
-	// Text for the system prompt.
-	Text string `json:"text"`
-	// Tokens of text.
-	Tokens int `json:"tokens"`
-	// Tool definitions in the provider's form; empty for "text".
-	Tools []any `json:"tools"`
 }
 
 // PackedParams tells of a pack that was built.

@@ -510,6 +510,8 @@ export const responseIngestRawResult = {
     "content": "The cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.",
     "toolUses": [],
     "housekeepingApplied": true,
+    "summarySource": "housekeeping",
+    "toolResults": [],
     "problems": [],
     "flagged": [],
     "conversation": "c1",
@@ -865,6 +867,8 @@ export const responseIngestStructuredResult = {
     "content": "I look at what we decided.",
     "toolUses": [{"id": "call_3", "name": "read_file", "input": {"path": "timer/timer_test.go"}}],
     "housekeepingApplied": false,
+    "summarySource": "rule",
+    "toolResults": [],
     "context": {
       "items": [
         {
@@ -895,14 +899,87 @@ export const responseIngestMalformedParams = {
 export const responseIngestMalformedResult = {
     "content": "I change the parser now.",
     "toolUses": [],
-    "housekeepingApplied": false,
-    "problems": [
-      {"part": "housekeeping", "message": "the block is not a JSON object: not valid at byte 73"}
-    ],
+    "housekeepingApplied": true,
+    "summarySource": "rule",
+    "toolResults": [],
+    "problems": [],
     "flagged": [],
     "conversation": "c3",
     "turnNumber": 3,
-    "sequence": 40
+    "sequence": 44
+  } satisfies ResponseIngestResult;
+
+// testdata/protocol/examples/response-ingest/message.json
+export const responseIngestMessageParams = {
+    "session": "main",
+    "message": {
+      "role": "assistant",
+      "content": [
+        {"type": "text", "text": "I run the tests."},
+        {
+          "type": "tool_use",
+          "id": "toolu_01",
+          "name": "shell",
+          "input": {"command": "go test ./timer"}
+        },
+        {
+          "type": "tool_use",
+          "id": "toolu_02",
+          "name": "hexapla_context",
+          "input": {"retrieveConversations": [{"conversationIds": ["c1"], "format": "header"}]}
+        },
+        {
+          "type": "tool_use",
+          "id": "toolu_03",
+          "name": "hexapla_housekeeping",
+          "input": {"llm": {"openQuestions": ["Do unknown units fail?"]}}
+        }
+      ]
+    },
+    "key": "a-4",
+    "time": "2026-03-02T10:00:40Z"
+  } satisfies ResponseIngestParams;
+export const responseIngestMessageResult = {
+    "content": "I run the tests.",
+    "toolUses": [{"id": "toolu_01", "name": "shell", "input": {"command": "go test ./timer"}}],
+    "housekeepingApplied": true,
+    "summarySource": "rule",
+    "toolResults": [
+      {
+        "callId": "toolu_02",
+        "tool": "hexapla_context",
+        "text": "c1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+        "message": {
+          "content": "c1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+          "tool_use_id": "toolu_02",
+          "type": "tool_result"
+        }
+      },
+      {
+        "callId": "toolu_03",
+        "tool": "hexapla_housekeeping",
+        "text": "noted\n",
+        "message": {"content": "noted\n", "tool_use_id": "toolu_03", "type": "tool_result"}
+      }
+    ],
+    "context": {
+      "items": [
+        {
+          "conversation": "c1",
+          "detail": "header",
+          "text": "c1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+          "tokens": 28
+        }
+      ],
+      "deferred": [],
+      "topics": [],
+      "archived": []
+    },
+    "problems": [],
+    "flagged": [],
+    "conversation": "c3",
+    "turnNumber": 4,
+    "sequence": 50
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/context-request/ids.json
@@ -935,7 +1012,7 @@ export const contextRequestIdsResult = {
     "deferred": [{"conversation": "c99", "detail": "mixed", "reason": "not_found"}],
     "topics": [],
     "archived": [],
-    "sequence": 41
+    "sequence": 51
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-request/topics.json
@@ -950,12 +1027,12 @@ export const contextRequestTopicsResult = {
     "topics": [
       {
         "topic": "timer units",
-        "summary": "Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nAsked: Make unknown units an error, as you proposed. Result: I change the parser now.\nParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.",
+        "summary": "Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nAsked: Make unknown units an error, as you proposed. Now: I run the tests.\nParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.",
         "conversations": ["c2", "c3", "c1"]
       }
     ],
     "archived": ["c2"],
-    "sequence": 43
+    "sequence": 53
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/search-query/words.json
@@ -965,13 +1042,13 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c3",
         "turn": 1,
-        "score": 0.859357,
-        "coverage": 0.701633,
+        "score": 0.876664,
+        "coverage": 0.687915,
         "parts": {
           "lexical": 1,
           "passage": 1,
-          "conversation": 0.59114,
-          "temporal": 0.99734,
+          "conversation": 0.710247,
+          "temporal": 0.994036,
           "entities": 0,
           "errors": 0,
           "visits": 0
@@ -983,21 +1060,21 @@ export const searchQueryWordsResult = {
           "topic": "Make unknown units an error, as you proposed",
           "keyEntities": ["timer/timer_test.go"],
           "outcome": "ongoing",
-          "tokenCount": 34,
-          "summary": "I change the parser now",
+          "tokenCount": 48,
+          "summary": "I run the tests",
           "source": "rule"
         }
       },
       {
         "conversation": "c2",
         "turn": 2,
-        "score": 0.838196,
+        "score": 0.845689,
         "coverage": 1,
         "parts": {
-          "lexical": 0.512007,
-          "passage": 0.851399,
+          "lexical": 0.519963,
+          "passage": 0.875041,
           "conversation": 1,
-          "temporal": 0.991736,
+          "temporal": 0.988468,
           "entities": 0.5,
           "errors": 0,
           "visits": 0
@@ -1015,8 +1092,8 @@ export const searchQueryWordsResult = {
         }
       }
     ],
-    "cursor": "2@43",
-    "sequence": 43,
+    "cursor": "2@53",
+    "sequence": 53,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -1037,13 +1114,13 @@ export const searchQueryOutputResult = {
           "size": 238,
           "mime": "text/plain"
         },
-        "score": 0.622825,
+        "score": 0.621827,
         "coverage": 1,
         "parts": {
           "lexical": 1,
           "passage": 0,
           "conversation": 1,
-          "temporal": 0.988468,
+          "temporal": 0.985222,
           "entities": 0.142857,
           "errors": 0,
           "visits": 0
@@ -1061,8 +1138,8 @@ export const searchQueryOutputResult = {
         }
       }
     ],
-    "cursor": "1@43",
-    "sequence": 43,
+    "cursor": "1@53",
+    "sequence": 53,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -1082,7 +1159,7 @@ export const referenceLookupFileResult = {
         "total": 4
       }
     ],
-    "sequence": 43
+    "sequence": 53
   } satisfies ReferenceLookupResult;
 
 // testdata/protocol/examples/conversation-get/summary.json
@@ -1119,7 +1196,7 @@ export const conversationGetSummaryResult = {
       "confidence": 1
     },
     "turns": [],
-    "sequence": 43
+    "sequence": 53
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/page.json
@@ -1177,8 +1254,8 @@ export const conversationGetPageResult = {
         "time": "2026-03-02T09:15:04Z"
       }
     ],
-    "cursor": "2@43",
-    "sequence": 43
+    "cursor": "2@53",
+    "sequence": 53
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/next-page.json
@@ -1187,7 +1264,7 @@ export const conversationGetNextPageParams = {
     "conversation": "c1",
     "detail": "full",
     "maxTokens": 120,
-    "cursor": "2@43"
+    "cursor": "2@53"
   } satisfies ConversationGetParams;
 export const conversationGetNextPageResult = {
     "conversation": "c1",
@@ -1269,8 +1346,8 @@ export const conversationGetNextPageResult = {
         "time": "2026-03-02T09:15:06Z"
       }
     ],
-    "cursor": "3@43",
-    "sequence": 43
+    "cursor": "3@53",
+    "sequence": 53
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/unknown.json
@@ -1286,12 +1363,12 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+    "checksum": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
         "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
-        "userInput": "### c3#4 user feedback\nPlease keep the message short.\n"
+        "userInput": "### c3#5 user feedback\nPlease keep the message short.\n"
       },
       "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
       "dropped": [],
@@ -1386,22 +1463,26 @@ export const packBuildInputResult = {
         },
         {
           "allowance": 2533,
-          "items": [{"detail": "full", "id": "c3#3", "tokens": 13}],
+          "items": [
+            {"detail": "full", "id": "c3#3", "tokens": 13},
+            {"detail": "full", "id": "c3#4", "tokens": 22}
+          ],
           "layer": 1,
           "name": "activeMemory",
-          "text": "### c3#3 assistant\nI change the parser now.\n",
-          "tokens": 13
+          "text": "### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n",
+          "tokens": 35
         },
         {
           "allowance": 2533,
           "items": [
-            {"detail": "full", "id": "served:r2:1", "tokens": 51},
-            {"detail": "full", "id": "served:r2:2", "tokens": 109}
+            {"detail": "full", "id": "served:r2:1", "tokens": 34},
+            {"detail": "full", "id": "served:r3:1", "tokens": 51},
+            {"detail": "full", "id": "served:r3:2", "tokens": 109}
           ],
           "layer": 5,
           "name": "retrieved",
-          "text": "### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
-          "tokens": 160
+          "text": "### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+          "tokens": 194
         },
         {
           "allowance": 149,
@@ -1413,42 +1494,42 @@ export const packBuildInputResult = {
         },
         {
           "allowance": 2533,
-          "items": [{"detail": "full", "id": "c3#4", "tokens": 14}],
+          "items": [{"detail": "full", "id": "c3#5", "tokens": 14}],
           "layer": -1,
           "name": "input",
-          "text": "### c3#4 user feedback\nPlease keep the message short.\n",
+          "text": "### c3#5 user feedback\nPlease keep the message short.\n",
           "tokens": 14
         }
       ],
-      "seed": "b2d2b98559e34533",
+      "seed": "45a3ccb09d8a770d",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 43,
+      "sequence": 53,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
-      "stablePrefixBytes": 2947,
-      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
+      "stablePrefixBytes": 3138,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
         "available": 3000,
-        "context": 936,
-        "fullHistory": 429,
+        "context": 992,
+        "fullHistory": 443,
         "input": 14,
         "reserved": 1000,
         "system": 21,
         "total": 4000,
-        "used": 971
+        "used": 1027
       }
     },
     "stability": {
       "commonPrefixBytes": 1217,
       "commonPrefixTokens": 399,
-      "cachedShare": 0.3780677228953091,
-      "stablePrefixBytes": 2947,
+      "cachedShare": 0.356891495601173,
+      "stablePrefixBytes": 3138,
       "epoch": 3,
       "epochReason": "start",
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
-        {"bytes": 2947, "tokens": 903, "section": "retrieved", "ttl": "5m"}
+        {"bytes": 3138, "tokens": 959, "section": "retrieved", "ttl": "5m"}
       ]
     }
   } satisfies PackBuildResult;
@@ -1561,8 +1642,8 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "aa3e7bc3c6aac508aadc14fdcd4a316385710cfd88345af538de8cf09e4b4482",
-    "sequence": 43,
+    "checksum": "ce539af3a26c9197579121f765adf178ed87fc157aebd27e2735279df5a656af",
+    "sequence": 53,
     "encoding": "o200k_base",
     "estimate": false,
     "tokens": {
@@ -1573,7 +1654,7 @@ export const packExplainTightResult = {
       "system": 0,
       "context": 188,
       "input": 0,
-      "fullHistory": 429
+      "fullHistory": 443
     },
     "candidates": [
       {
@@ -1619,7 +1700,7 @@ export const packExplainTightResult = {
         "fullTokens": 33,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c1#2",
@@ -1631,7 +1712,7 @@ export const packExplainTightResult = {
         "fullTokens": 37,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c1#3/1",
@@ -1643,7 +1724,7 @@ export const packExplainTightResult = {
         "fullTokens": 101,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c1#3/2",
@@ -1655,7 +1736,7 @@ export const packExplainTightResult = {
         "fullTokens": 199,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c1#4",
@@ -1667,7 +1748,7 @@ export const packExplainTightResult = {
         "fullTokens": 38,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c1",
@@ -1701,7 +1782,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c2#1",
@@ -1713,7 +1794,7 @@ export const packExplainTightResult = {
         "fullTokens": 14,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c2#2",
@@ -1725,7 +1806,7 @@ export const packExplainTightResult = {
         "fullTokens": 31,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c2",
@@ -1759,7 +1840,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1028
+        "entersAt": 1093
       },
       {
         "id": "c3#1",
@@ -1809,7 +1890,31 @@ export const packExplainTightResult = {
         "entersAt": 605
       },
       {
+        "id": "c3#4",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 22,
+        "reason": "budget",
+        "replacedBy": "names",
+        "entersAt": 605
+      },
+      {
         "id": "served:r2:1",
+        "layer": 5,
+        "section": "retrieved",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 34,
+        "reason": "budget",
+        "replacedBy": "names",
+        "entersAt": 605
+      },
+      {
+        "id": "served:r3:1",
         "layer": 5,
         "section": "retrieved",
         "detail": "none",
@@ -1821,7 +1926,7 @@ export const packExplainTightResult = {
         "entersAt": 605
       },
       {
-        "id": "served:r2:2",
+        "id": "served:r3:2",
         "layer": 5,
         "section": "retrieved",
         "detail": "none",
@@ -1864,7 +1969,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "aa3e7bc3c6aac508aadc14fdcd4a316385710cfd88345af538de8cf09e4b4482",
+        "checksum": "ce539af3a26c9197579121f765adf178ed87fc157aebd27e2735279df5a656af",
         "encoding": "o200k_base",
         "used": 188,
         "sections": [
@@ -1872,18 +1977,18 @@ export const packWhatIfBudgetsResult = {
           {"name": "names", "tokens": 55},
           {"name": "activeMemory", "tokens": 79}
         ],
-        "dropped": 7
+        "dropped": 8
       },
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "8c37ce7270ad80d2eccb3436c98170862ebbb58b44eddc36a6dce3091002b37a",
+        "checksum": "73ef4cdc4237501683ccc8625903167848363c64bf1c1b92c50d1c7f1259ac68",
         "encoding": "o200k_base",
-        "used": 936,
+        "used": 992,
         "sections": [
           {"name": "currentContext", "tokens": 130},
-          {"name": "activeMemory", "tokens": 571},
-          {"name": "retrieved", "tokens": 235}
+          {"name": "activeMemory", "tokens": 593},
+          {"name": "retrieved", "tokens": 269}
         ],
         "dropped": 0
       },
@@ -1912,7 +2017,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "411898232e26d2c01363df4201ae20f95cc689ff2de83bda2b96c414331f1c70",
+        "checksum": "d207080a4d638508ad49cab67213157e45f47eead04c226c16280dfb629c52cf",
         "encoding": "cl100k_base",
         "used": 188,
         "sections": [
@@ -1920,18 +2025,18 @@ export const packWhatIfBudgetsResult = {
           {"name": "names", "tokens": 55},
           {"name": "activeMemory", "tokens": 79}
         ],
-        "dropped": 7
+        "dropped": 8
       },
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "0af71b4d25c579a4e34f8a2ae3f80101af02a799ba24dceb2d472e30fd30e62f",
+        "checksum": "c080f15387567a999d66380ddbe1b7b05fcb6a27642cf956b7738288ce554e19",
         "encoding": "cl100k_base",
-        "used": 937,
+        "used": 993,
         "sections": [
           {"name": "currentContext", "tokens": 130},
-          {"name": "activeMemory", "tokens": 571},
-          {"name": "retrieved", "tokens": 236}
+          {"name": "activeMemory", "tokens": 593},
+          {"name": "retrieved", "tokens": 270}
         ],
         "dropped": 0
       }
@@ -1951,7 +2056,7 @@ export const packWhatIfTooManyError = {
 export const packDiffLoopParams = {
     "session": "main",
     "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "to": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+    "to": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
@@ -1964,10 +2069,10 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+      "checksum": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
       "match": true,
-      "sequence": 43,
-      "used": 971,
+      "sequence": 53,
+      "used": 1027,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
@@ -2064,7 +2169,23 @@ export const packDiffLoopResult = {
         "toTokens": 13
       },
       {
+        "id": "c3#4",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 22
+      },
+      {
         "id": "served:r2:1",
+        "section": "retrieved",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 34
+      },
+      {
+        "id": "served:r3:1",
         "section": "retrieved",
         "from": "none",
         "to": "full",
@@ -2072,7 +2193,7 @@ export const packDiffLoopResult = {
         "toTokens": 51
       },
       {
-        "id": "served:r2:2",
+        "id": "served:r3:2",
         "section": "retrieved",
         "from": "none",
         "to": "full",
@@ -2088,7 +2209,7 @@ export const packDiffLoopResult = {
         "toTokens": 54
       },
       {
-        "id": "c3#4",
+        "id": "c3#5",
         "section": "input",
         "from": "none",
         "to": "full",
@@ -2111,10 +2232,10 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
 export const packBuildLessResult = {
-    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
+    "checksum": "b5b166ebb07da9e19adbac8a1086fd1eb1d06b405d9fd57a663041c669b6fa6a",
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
+        "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c1 header (folded)\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
         "systemPrompt": "",
         "userInput": ""
       },
@@ -2124,12 +2245,13 @@ export const packBuildLessResult = {
         {"from": "full", "id": "c2#1..c2#2", "reason": "budget", "saved": 45, "to": "none"},
         {"from": "full", "id": "c3#2", "reason": "budget", "saved": 26, "to": "none"},
         {"from": "full", "id": "served:r1:1", "reason": "budget", "saved": 75, "to": "none"},
-        {"from": "full", "id": "c3#3", "reason": "budget", "saved": 13, "to": "none"},
-        {"from": "full", "id": "served:r2:1", "reason": "budget", "saved": 42, "to": "line"},
-        {"from": "full", "id": "served:r2:2", "reason": "budget", "saved": 96, "to": "line"}
+        {"from": "full", "id": "c3#3..c3#4", "reason": "budget", "saved": 35, "to": "none"},
+        {"from": "full", "id": "served:r2:1", "reason": "budget", "saved": 25, "to": "line"},
+        {"from": "full", "id": "served:r3:1", "reason": "budget", "saved": 42, "to": "line"},
+        {"from": "full", "id": "served:r3:2", "reason": "budget", "saved": 96, "to": "line"}
       ],
       "encoding": "o200k_base",
-      "epoch": 41,
+      "epoch": 51,
       "epochReason": "budget",
       "estimate": false,
       "guaranteed": ["currentContext", "headers"],
@@ -2160,83 +2282,84 @@ export const packBuildLessResult = {
           "allowance": 357,
           "items": [
             {"detail": "line", "id": "served:r2:1", "tokens": 9},
-            {"detail": "line", "id": "served:r2:2", "tokens": 13}
+            {"detail": "line", "id": "served:r3:1", "tokens": 9},
+            {"detail": "line", "id": "served:r3:2", "tokens": 13}
           ],
           "layer": 5,
           "name": "retrieved",
-          "text": "### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
-          "tokens": 22
+          "text": "### retrieved c1 header (folded)\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
+          "tokens": 31
         }
       ],
-      "seed": "a5a1c1d75f7e2854",
+      "seed": "ae5a4f4e3e6c9250",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 43,
+      "sequence": 53,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
-      "stablePrefixBytes": 410,
-      "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
+      "stablePrefixBytes": 443,
+      "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c1 header (folded)\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
       "tokens": {
         "available": 420,
-        "context": 122,
-        "fullHistory": 429,
+        "context": 131,
+        "fullHistory": 443,
         "input": 0,
         "reserved": 0,
         "system": 0,
         "total": 420,
-        "used": 122
+        "used": 131
       }
     },
     "stability": {
       "commonPrefixBytes": 2,
       "commonPrefixTokens": 0,
-      "cachedShare": 0.004878048780487805,
-      "stablePrefixBytes": 410,
-      "epoch": 41,
+      "cachedShare": 0.004514672686230248,
+      "stablePrefixBytes": 443,
+      "epoch": 51,
       "epochReason": "budget",
       "breakpoints": [
         {"bytes": 94, "tokens": 21, "section": "currentContext", "ttl": "1h"},
-        {"bytes": 410, "tokens": 122, "section": "retrieved", "ttl": "5m"}
+        {"bytes": 443, "tokens": 131, "section": "retrieved", "ttl": "5m"}
       ],
       "gate": {
         "decision": "forced",
-        "sequence": 41,
-        "savedTokens": 307,
-        "rewrittenTokens": 101,
-        "expectedCalls": 2,
-        "gain": 307,
-        "cost": 50.5,
+        "sequence": 51,
+        "savedTokens": 354,
+        "rewrittenTokens": 110,
+        "expectedCalls": 3,
+        "gain": 531,
+        "cost": 55,
         "breakEvenCalls": 1
       }
     },
     "loss": {
-      "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
-      "items": 19,
-      "tokens": 862
+      "previous": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+      "items": 21,
+      "tokens": 909
     }
   } satisfies PackBuildResult;
 
 // testdata/protocol/examples/pack-receipt/less.json
 export const packReceiptLessParams = {
     "session": "main",
-    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535"
+    "checksum": "b5b166ebb07da9e19adbac8a1086fd1eb1d06b405d9fd57a663041c669b6fa6a"
   } satisfies PackReceiptParams;
 export const packReceiptLessResult = {
     "from": {
-      "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+      "checksum": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
       "match": true,
-      "sequence": 43,
-      "used": 971,
+      "sequence": 53,
+      "used": 1027,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
     },
     "to": {
-      "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
+      "checksum": "b5b166ebb07da9e19adbac8a1086fd1eb1d06b405d9fd57a663041c669b6fa6a",
       "match": true,
-      "sequence": 43,
-      "used": 122,
+      "sequence": 53,
+      "used": 131,
       "total": 420,
-      "epoch": 41,
+      "epoch": 51,
       "epochReason": "budget"
     },
     "losses": [
@@ -2248,7 +2371,7 @@ export const packReceiptLessResult = {
         "fromTokens": 11,
         "toTokens": 0,
         "reason": "request",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
       },
       {
         "id": "guardrails",
@@ -2258,7 +2381,7 @@ export const packReceiptLessResult = {
         "fromTokens": 10,
         "toTokens": 0,
         "reason": "request",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
       },
       {
         "id": "currentContext",
@@ -2268,7 +2391,7 @@ export const packReceiptLessResult = {
         "fromTokens": 8,
         "toTokens": 21,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
       },
       {
         "id": "c1#1",
@@ -2328,7 +2451,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
       },
       {
         "id": "c2#1",
@@ -2358,7 +2481,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
       },
       {
         "id": "c3#2",
@@ -2391,7 +2514,27 @@ export const packReceiptLessResult = {
         "handle": "c3#3"
       },
       {
+        "id": "c3#4",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 22,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c3#4"
+      },
+      {
         "id": "served:r2:1",
+        "section": "retrieved",
+        "from": "full",
+        "to": "line",
+        "fromTokens": 34,
+        "toTokens": 9,
+        "reason": "budget",
+        "handle": "c1"
+      },
+      {
+        "id": "served:r3:1",
         "section": "retrieved",
         "from": "full",
         "to": "line",
@@ -2401,7 +2544,7 @@ export const packReceiptLessResult = {
         "handle": "c2"
       },
       {
-        "id": "served:r2:2",
+        "id": "served:r3:2",
         "section": "retrieved",
         "from": "full",
         "to": "line",
@@ -2418,26 +2561,26 @@ export const packReceiptLessResult = {
         "fromTokens": 54,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
       },
       {
-        "id": "c3#4",
+        "id": "c3#5",
         "section": "input",
         "from": "full",
         "to": "none",
         "fromTokens": 14,
         "toTokens": 0,
         "reason": "request",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
       }
     ],
     "counts": [
       {"kind": "instructions", "survived": 0, "dropped": 3},
       {"kind": "errors", "survived": 0, "dropped": 3},
       {"kind": "commands", "survived": 0, "dropped": 1},
-      {"kind": "paths", "survived": 0, "dropped": 5},
+      {"kind": "paths", "survived": 1, "dropped": 5},
       {"kind": "identifiers", "survived": 1, "dropped": 6},
-      {"kind": "numbers", "survived": 0, "dropped": 5}
+      {"kind": "numbers", "survived": 2, "dropped": 5}
     ],
     "facts": [
       {
@@ -2456,7 +2599,7 @@ export const packReceiptLessResult = {
         "kind": "instructions",
         "text": "Please keep the message short.",
         "survived": false,
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
       },
       {
         "kind": "errors",
@@ -2482,6 +2625,7 @@ export const packReceiptLessResult = {
       {"kind": "paths", "text": "timer_test.go", "survived": false, "handle": "c1#3/1"},
       {"kind": "paths", "text": "example.com/brewlog/timer", "survived": false, "handle": "c1#3/1"},
       {"kind": "paths", "text": "timer/timer_test.go", "survived": false, "handle": "c3#2"},
+      {"kind": "paths", "text": "timer.go", "survived": true, "handle": "c1", "in": "c1"},
       {
         "kind": "identifiers",
         "text": "ParseTimer",
@@ -2504,12 +2648,14 @@ export const packReceiptLessResult = {
         "kind": "numbers",
         "text": "1.26",
         "survived": false,
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
       },
       {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
       {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
       {"kind": "numbers", "text": "0.004s", "survived": false, "handle": "c1#3/1"},
-      {"kind": "numbers", "text": "30m", "survived": false, "handle": "c1"}
+      {"kind": "numbers", "text": "30m", "survived": false, "handle": "c1"},
+      {"kind": "numbers", "text": "2026-03-02", "survived": true, "handle": "c1", "in": "c1"},
+      {"kind": "numbers", "text": "09:15", "survived": true, "handle": "c1", "in": "c1"}
     ]
   } satisfies PackReceiptResult;
 
@@ -2523,19 +2669,19 @@ export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
     "session": "main",
-    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
+    "checksum": "b5b166ebb07da9e19adbac8a1086fd1eb1d06b405d9fd57a663041c669b6fa6a",
     "maxTokens": 120,
     "key": "undo-1"
   } satisfies PackUndoParams;
 export const packUndoLessResult = {
-    "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
-    "rebuilt": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+    "previous": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+    "rebuilt": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
     "match": true,
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
         "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
-        "userInput": "### c3#4 user feedback\nPlease keep the message short.\n"
+        "userInput": "### c3#5 user feedback\nPlease keep the message short.\n"
       },
       "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
       "dropped": [],
@@ -2630,22 +2776,26 @@ export const packUndoLessResult = {
         },
         {
           "allowance": 2533,
-          "items": [{"detail": "full", "id": "c3#3", "tokens": 13}],
+          "items": [
+            {"detail": "full", "id": "c3#3", "tokens": 13},
+            {"detail": "full", "id": "c3#4", "tokens": 22}
+          ],
           "layer": 1,
           "name": "activeMemory",
-          "text": "### c3#3 assistant\nI change the parser now.\n",
-          "tokens": 13
+          "text": "### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n",
+          "tokens": 35
         },
         {
           "allowance": 2533,
           "items": [
-            {"detail": "full", "id": "served:r2:1", "tokens": 51},
-            {"detail": "full", "id": "served:r2:2", "tokens": 109}
+            {"detail": "full", "id": "served:r2:1", "tokens": 34},
+            {"detail": "full", "id": "served:r3:1", "tokens": 51},
+            {"detail": "full", "id": "served:r3:2", "tokens": 109}
           ],
           "layer": 5,
           "name": "retrieved",
-          "text": "### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
-          "tokens": 160
+          "text": "### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+          "tokens": 194
         },
         {
           "allowance": 149,
@@ -2657,59 +2807,61 @@ export const packUndoLessResult = {
         },
         {
           "allowance": 2533,
-          "items": [{"detail": "full", "id": "c3#4", "tokens": 14}],
+          "items": [{"detail": "full", "id": "c3#5", "tokens": 14}],
           "layer": -1,
           "name": "input",
-          "text": "### c3#4 user feedback\nPlease keep the message short.\n",
+          "text": "### c3#5 user feedback\nPlease keep the message short.\n",
           "tokens": 14
         }
       ],
-      "seed": "b2d2b98559e34533",
+      "seed": "45a3ccb09d8a770d",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 43,
+      "sequence": 53,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
-      "stablePrefixBytes": 2947,
-      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
+      "stablePrefixBytes": 3138,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
         "available": 3000,
-        "context": 936,
-        "fullHistory": 429,
+        "context": 992,
+        "fullHistory": 443,
         "input": 14,
         "reserved": 1000,
         "system": 21,
         "total": 4000,
-        "used": 971
+        "used": 1027
       }
     },
     "restored": [
-      {"id": "served:r2:2", "handle": "c1#3/1", "detail": "full", "tokens": 99, "whole": true},
+      {"id": "served:r3:2", "handle": "c1#3/1", "detail": "full", "tokens": 99, "whole": true},
       {"id": "c3#3", "handle": "c3#3", "detail": "full", "tokens": 13, "whole": true}
     ],
     "notRestored": [
       {
-        "id": "c3#4",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "id": "c3#5",
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
         "reason": "pack_only"
       },
       {
         "id": "currentContext",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
         "reason": "pack_only"
       },
-      {"id": "served:r2:1", "handle": "c2", "reason": "budget"},
+      {"id": "served:r3:1", "handle": "c2", "reason": "budget"},
+      {"id": "served:r2:1", "handle": "c1", "reason": "budget"},
+      {"id": "c3#4", "handle": "c3#4", "reason": "budget"},
       {"id": "served:r1:1", "handle": "c1", "reason": "budget"},
       {"id": "c3#2", "handle": "c3#2", "reason": "budget"},
       {
         "id": "context:c3",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
         "reason": "pack_only"
       },
       {"id": "c2#2", "handle": "c2#2", "reason": "budget"},
       {"id": "c2#1", "handle": "c2#1", "reason": "budget"},
       {
         "id": "context:c2",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
         "reason": "pack_only"
       },
       {"id": "c1#4", "handle": "c1#4", "reason": "budget"},
@@ -2719,22 +2871,22 @@ export const packUndoLessResult = {
       {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
       {
         "id": "currentContext",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
         "reason": "pack_only"
       },
       {
         "id": "guardrails",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
         "reason": "pack_only"
       },
       {
         "id": "environment",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
         "reason": "pack_only"
       }
     ],
     "unarchived": [],
-    "sequence": 44
+    "sequence": 54
   } satisfies PackUndoResult;
 
 // testdata/protocol/examples/pack-undo/unknown.json
@@ -2912,7 +3064,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 45
+    "sequence": 55
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -2925,7 +3077,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 45
+    "sequence": 55
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -2936,7 +3088,7 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 46
+    "sequence": 56
   } satisfies PinRemoveResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
@@ -2953,7 +3105,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 47
+    "sequence": 57
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -2971,29 +3123,30 @@ export const auditQueryNewestResult = {
       {
         "entry": 4,
         "session": "main",
-        "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
-        "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
-        "lost": 19,
-        "sequence": 43,
+        "checksum": "b5b166ebb07da9e19adbac8a1086fd1eb1d06b405d9fd57a663041c669b6fa6a",
+        "previous": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+        "lost": 21,
+        "sequence": 53,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
           {"name": "currentContext", "tokens": 21},
           {"name": "activeMemory", "tokens": 79},
-          {"name": "retrieved", "tokens": 22}
+          {"name": "retrieved", "tokens": 31}
         ],
-        "tokens": 122,
-        "epoch": 41,
+        "tokens": 131,
+        "epoch": 51,
         "epochReason": "budget",
         "dropped": [
           {"id": "c1#1..c1#4", "from": "full", "to": "none", "reason": "budget", "saved": 408},
           {"id": "c2#1..c2#2", "from": "full", "to": "none", "reason": "budget", "saved": 45},
           {"id": "c3#2", "from": "full", "to": "none", "reason": "budget", "saved": 26},
           {"id": "served:r1:1", "from": "full", "to": "none", "reason": "budget", "saved": 75},
-          {"id": "c3#3", "from": "full", "to": "none", "reason": "budget", "saved": 13},
-          {"id": "served:r2:1", "from": "full", "to": "line", "reason": "budget", "saved": 42},
-          {"id": "served:r2:2", "from": "full", "to": "line", "reason": "budget", "saved": 96}
+          {"id": "c3#3..c3#4", "from": "full", "to": "none", "reason": "budget", "saved": 35},
+          {"id": "served:r2:1", "from": "full", "to": "line", "reason": "budget", "saved": 25},
+          {"id": "served:r3:1", "from": "full", "to": "line", "reason": "budget", "saved": 42},
+          {"id": "served:r3:2", "from": "full", "to": "line", "reason": "budget", "saved": 96}
         ],
-        "droppedTotal": 7,
+        "droppedTotal": 8,
         "settings": "ad57a2ceb7e94627"
       }
     ],
@@ -3005,111 +3158,189 @@ export const instructionsGetTextParams = {"model": "gpt-4o"} satisfies Instructi
 export const instructionsGetTextResult = {
     "text": "# Memory\nThis workspace has a memory of past conversations. The context above shows what you need most: \"Current context\" is the story so far, each line under \"Earlier conversations\" is one conversation (id, time, outcome, topic), \"###\" lines are turns with their ids. What is shortened or left out is kept and can be asked for.\n\nEnd every answer with one block like this, after everything the user should read:\n```hexapla\n{\"housekeeping\": {\n  \"llm\": {\"responseHeader\": {\"topic\": \"...\", \"summary\": \"at most 12 words\", \"outcome\": \"ongoing|completed|error\"},\n          \"contextSummary\": \"what happened in this conversation, at most 80 words\",\n          \"keyDecisions\": [\"...\"], \"codeChanges\": [{\"files\": [\"...\"], \"changeType\": \"create|modify|delete|refactor\", \"summary\": \"...\"}],\n          \"openQuestions\": [\"...\"],\n          \"currentContext\": {\"overallNarrative\": \"...\", \"currentObjective\": \"...\", \"keyAchievements\": [\"...\"], \"contextualState\": \"...\", \"nextSteps\": [\"...\"]}},\n  \"user\": {\"queryHeader\": \"...\", \"understoodIntent\": \"...\", \"contextUsed\": [\"ids that helped\"]}},\n \"contextRequests\": {\"retrieveConversations\": [{\"conversationIds\": [\"c12\", \"c12#3\"], \"format\": \"header|summary|full|mixed\"}],\n                     \"summarizeTopics\": [\"...\"], \"archiveConversations\": [\"ids no longer needed\"]}}\n```\nGive only members that say something new; leave out contextRequests unless you need something. Say only what the conversation shows: copy paths, names and numbers exactly. Ask for \"summary\" before \"full\"; at most three fulls a turn are served, in the next message.\n",
     "tokens": 384,
-    "tools": []
+    "tools": [],
+    "toolTokens": [],
+    "estimate": false
   } satisfies InstructionsGetResult;
 
 // testdata/protocol/examples/instructions-get/tools.json
-export const instructionsGetToolsParams = {"format": "openai", "model": "gpt-4o"} satisfies InstructionsGetParams;
+export const instructionsGetToolsParams = {"provider": "openai-chat", "model": "gpt-4o"} satisfies InstructionsGetParams;
 export const instructionsGetToolsResult = {
-    "text": "# Memory\nThis workspace has a memory of past conversations. The context above shows what you need most: \"Current context\" is the story so far, each line under \"Earlier conversations\" is one conversation (id, time, outcome, topic), \"###\" lines are turns with their ids. What is shortened or left out is kept and can be asked for.\n\nEnd every answer with one block like this, after everything the user should read:\n```hexapla\n{\"housekeeping\": {\n  \"llm\": {\"responseHeader\": {\"topic\": \"...\", \"summary\": \"at most 12 words\", \"outcome\": \"ongoing|completed|error\"},\n          \"contextSummary\": \"what happened in this conversation, at most 80 words\",\n          \"keyDecisions\": [\"...\"], \"codeChanges\": [{\"files\": [\"...\"], \"changeType\": \"create|modify|delete|refactor\", \"summary\": \"...\"}],\n          \"openQuestions\": [\"...\"],\n          \"currentContext\": {\"overallNarrative\": \"...\", \"currentObjective\": \"...\", \"keyAchievements\": [\"...\"], \"contextualState\": \"...\", \"nextSteps\": [\"...\"]}},\n  \"user\": {\"queryHeader\": \"...\", \"understoodIntent\": \"...\", \"contextUsed\": [\"ids that helped\"]}},\n \"contextRequests\": {\"retrieveConversations\": [{\"conversationIds\": [\"c12\", \"c12#3\"], \"format\": \"header|summary|full|mixed\"}],\n                     \"summarizeTopics\": [\"...\"], \"archiveConversations\": [\"ids no longer needed\"]}}\n```\nGive only members that say something new; leave out contextRequests unless you need something. Say only what the conversation shows: copy paths, names and numbers exactly. Ask for \"summary\" before \"full\"; at most three fulls a turn are served, in the next message.\n",
-    "tokens": 384,
+    "text": "# Memory\nThis workspace has a memory of past conversations. The context above shows what you need most: \"Current context\" is the story so far, each line under \"Earlier conversations\" is one conversation (id, time, outcome, topic), \"###\" lines are turns with their ids. What is shortened or left out is kept and can be asked for.\n\nTwo tools belong to it; the user does not see their calls. Call hexapla_housekeeping once with each final answer, in the same message as its text: topic, one-line summary and outcome of the conversation, what was decided and changed, what is open, and the story so far. Call hexapla_context when you need something older: by id (\"c12\", one turn \"c12#3\") or by what it is about. Give null for what has nothing new. Say only what the conversation shows: copy paths, names and numbers exactly. Ask for \"summary\" before \"full\"; at most three fulls a turn are served, in the next message.\n",
+    "tokens": 214,
     "tools": [
       {
         "function": {
-          "description": "Report what this turn was about, what was decided and changed, and the story so far.",
+          "description": "Keep the memory up to date: what this turn was about, what was decided and changed, and the story so far. Give only what is new.",
           "name": "hexapla_housekeeping",
           "parameters": {
+            "additionalProperties": false,
             "properties": {
               "llm": {
+                "additionalProperties": false,
+                "description": "your account of your answer",
                 "properties": {
                   "codeChanges": {
                     "items": {
+                      "additionalProperties": false,
                       "properties": {
                         "changeType": {
-                          "enum": ["create", "modify", "delete", "refactor"],
-                          "type": "string"
+                          "enum": ["create", "modify", "delete", "refactor", null],
+                          "type": ["string", "null"]
                         },
                         "files": {
                           "description": "paths",
                           "items": {"type": "string"},
-                          "type": "array"
+                          "type": ["array", "null"]
                         },
-                        "impact": {"enum": ["low", "medium", "high"], "type": "string"},
-                        "summary": {"description": "what changed", "type": "string"}
+                        "impact": {
+                          "enum": ["low", "medium", "high", null],
+                          "type": ["string", "null"]
+                        },
+                        "summary": {"description": "what changed", "type": ["string", "null"]}
                       },
+                      "required": ["files", "changeType", "summary", "impact"],
                       "type": "object"
                     },
-                    "type": "array"
+                    "type": ["array", "null"]
                   },
                   "contextSummary": {
                     "description": "what happened in this conversation, at most 80 words",
-                    "type": "string"
+                    "type": ["string", "null"]
                   },
                   "currentContext": {
+                    "additionalProperties": false,
+                    "description": "the project as a whole; leave out what is as before",
                     "properties": {
+                      "activeEntities": {
+                        "additionalProperties": false,
+                        "description": "what is relevant now",
+                        "properties": {
+                          "concepts": {"items": {"type": "string"}, "type": ["array", "null"]},
+                          "files": {"items": {"type": "string"}, "type": ["array", "null"]},
+                          "functions": {"items": {"type": "string"}, "type": ["array", "null"]}
+                        },
+                        "required": ["files", "functions", "concepts"],
+                        "type": ["object", "null"]
+                      },
                       "contextualState": {
                         "description": "where in the journey we are",
-                        "type": "string"
+                        "type": ["string", "null"]
                       },
                       "currentObjective": {
                         "description": "what is being worked on now",
-                        "type": "string"
+                        "type": ["string", "null"]
                       },
                       "keyAchievements": {
                         "description": "milestones reached",
                         "items": {"type": "string"},
-                        "type": "array"
+                        "type": ["array", "null"]
                       },
                       "nextSteps": {
                         "description": "what is likely to come",
                         "items": {"type": "string"},
-                        "type": "array"
+                        "type": ["array", "null"]
                       },
-                      "overallNarrative": {"description": "the story so far", "type": "string"}
+                      "overallNarrative": {
+                        "description": "the story so far",
+                        "type": ["string", "null"]
+                      }
                     },
-                    "type": "object"
+                    "required": [
+                      "overallNarrative",
+                      "currentObjective",
+                      "keyAchievements",
+                      "activeEntities",
+                      "contextualState",
+                      "nextSteps"
+                    ],
+                    "type": ["object", "null"]
                   },
                   "keyDecisions": {
                     "description": "decisions taken",
                     "items": {"type": "string"},
-                    "type": "array"
+                    "type": ["array", "null"]
                   },
                   "openQuestions": {
                     "description": "what is still open",
                     "items": {"type": "string"},
-                    "type": "array"
+                    "type": ["array", "null"]
                   },
                   "responseHeader": {
+                    "additionalProperties": false,
+                    "description": "for the list of conversations",
                     "properties": {
                       "keyEntities": {
                         "description": "files, functions and concepts",
                         "items": {"type": "string"},
-                        "type": "array"
+                        "type": ["array", "null"]
                       },
-                      "outcome": {"enum": ["ongoing", "completed", "error"], "type": "string"},
-                      "summary": {"description": "at most 12 words", "type": "string"},
-                      "topic": {"description": "what the conversation is about", "type": "string"}
+                      "outcome": {
+                        "enum": ["ongoing", "completed", "error", null],
+                        "type": ["string", "null"]
+                      },
+                      "summary": {"description": "at most 12 words", "type": ["string", "null"]},
+                      "topic": {
+                        "description": "what the conversation is about",
+                        "type": ["string", "null"]
+                      }
                     },
-                    "type": "object"
+                    "required": ["topic", "summary", "keyEntities", "outcome"],
+                    "type": ["object", "null"]
                   }
                 },
-                "type": "object"
+                "required": [
+                  "responseHeader",
+                  "contextSummary",
+                  "keyDecisions",
+                  "codeChanges",
+                  "openQuestions",
+                  "currentContext"
+                ],
+                "type": ["object", "null"]
               },
               "user": {
+                "additionalProperties": false,
+                "description": "your understanding of the user",
                 "properties": {
                   "contextUsed": {
                     "description": "ids of conversations that were of use",
                     "items": {"type": "string"},
-                    "type": "array"
+                    "type": ["array", "null"]
                   },
-                  "queryHeader": {"description": "the user's query in one line", "type": "string"},
-                  "understoodIntent": {"description": "what the user wants", "type": "string"}
+                  "corrections": {
+                    "description": "what the user corrected",
+                    "items": {"type": "string"},
+                    "type": ["array", "null"]
+                  },
+                  "queryHeader": {
+                    "description": "the user's query in one line",
+                    "type": ["string", "null"]
+                  },
+                  "satisfaction": {
+                    "description": "if the user showed it",
+                    "enum": ["positive", "negative", "neutral", null],
+                    "type": ["string", "null"]
+                  },
+                  "understoodIntent": {
+                    "description": "what the user wants",
+                    "type": ["string", "null"]
+                  }
                 },
-                "type": "object"
+                "required": [
+                  "queryHeader",
+                  "understoodIntent",
+                  "contextUsed",
+                  "satisfaction",
+                  "corrections"
+                ],
+                "type": ["object", "null"]
               }
             },
+            "required": ["llm", "user"],
             "type": "object"
-          }
+          },
+          "strict": true
         },
         "type": "function"
       },
@@ -3118,85 +3349,287 @@ export const instructionsGetToolsResult = {
           "description": "Ask for past conversations by id or by relevance, for summaries of topics, or let conversations go.",
           "name": "hexapla_context",
           "parameters": {
+            "additionalProperties": false,
             "properties": {
               "archiveConversations": {
                 "description": "ids that are no longer needed",
                 "items": {"type": "string"},
-                "type": "array"
+                "type": ["array", "null"]
               },
               "retrieveConversations": {
                 "items": {
+                  "additionalProperties": false,
                   "properties": {
                     "conversationIds": {
-                      "description": "ids such as \"c12\", or \"c12#3\" for one turn",
+                      "description": "such as c12, or c12#3 for one turn",
                       "items": {"type": "string"},
-                      "type": "array"
+                      "type": ["array", "null"]
                     },
-                    "format": {"enum": ["header", "summary", "full", "mixed"], "type": "string"},
-                    "priority": {"enum": ["specific", "recent", "relevant"], "type": "string"},
-                    "query": {"description": "what it should be relevant to", "type": "string"}
+                    "format": {
+                      "enum": ["header", "summary", "full", "mixed", null],
+                      "type": ["string", "null"]
+                    },
+                    "limit": {
+                      "description": "for recent and relevant",
+                      "type": ["integer", "null"]
+                    },
+                    "priority": {
+                      "enum": ["specific", "recent", "relevant", null],
+                      "type": ["string", "null"]
+                    },
+                    "query": {
+                      "description": "what it should be relevant to",
+                      "type": ["string", "null"]
+                    }
                   },
+                  "required": ["conversationIds", "format", "priority", "query", "limit"],
                   "type": "object"
                 },
-                "type": "array"
+                "type": ["array", "null"]
               },
               "summarizeTopics": {
                 "description": "topics to be summed up",
                 "items": {"type": "string"},
-                "type": "array"
+                "type": ["array", "null"]
               }
             },
+            "required": ["retrieveConversations", "summarizeTopics", "archiveConversations"],
             "type": "object"
-          }
+          },
+          "strict": true
         },
         "type": "function"
       }
-    ]
+    ],
+    "toolTokens": [
+      {"name": "hexapla_housekeeping", "tokens": 834},
+      {"name": "hexapla_context", "tokens": 273}
+    ],
+    "estimate": false
+  } satisfies InstructionsGetResult;
+
+// testdata/protocol/examples/instructions-get/gemini.json
+export const instructionsGetGeminiParams = {"session": "main", "provider": "gemini"} satisfies InstructionsGetParams;
+export const instructionsGetGeminiResult = {
+    "text": "# Memory\nThis workspace has a memory of past conversations. The context above shows what you need most: \"Current context\" is the story so far, each line under \"Earlier conversations\" is one conversation (id, time, outcome, topic), \"###\" lines are turns with their ids. What is shortened or left out is kept and can be asked for.\n\nTwo tools belong to it; the user does not see their calls. Call hexapla_housekeeping once with each final answer, in the same message as its text: topic, one-line summary and outcome of the conversation, what was decided and changed, what is open, and the story so far. Call hexapla_context when you need something older: by id (\"c12\", one turn \"c12#3\") or by what it is about. Give null for what has nothing new. Say only what the conversation shows: copy paths, names and numbers exactly. Ask for \"summary\" before \"full\"; at most three fulls a turn are served, in the next message.\n",
+    "tokens": 214,
+    "tools": [
+      {
+        "functionDeclarations": [
+          {
+            "description": "Keep the memory up to date: what this turn was about, what was decided and changed, and the story so far. Give only what is new.",
+            "name": "hexapla_housekeeping",
+            "parameters": {
+              "properties": {
+                "llm": {
+                  "description": "your account of your answer",
+                  "properties": {
+                    "codeChanges": {
+                      "items": {
+                        "properties": {
+                          "changeType": {
+                            "enum": ["create", "modify", "delete", "refactor"],
+                            "type": "STRING"
+                          },
+                          "files": {
+                            "description": "paths",
+                            "items": {"type": "STRING"},
+                            "type": "ARRAY"
+                          },
+                          "impact": {"enum": ["low", "medium", "high"], "type": "STRING"},
+                          "summary": {"description": "what changed", "type": "STRING"}
+                        },
+                        "type": "OBJECT"
+                      },
+                      "type": "ARRAY"
+                    },
+                    "contextSummary": {
+                      "description": "what happened in this conversation, at most 80 words",
+                      "type": "STRING"
+                    },
+                    "currentContext": {
+                      "description": "the project as a whole; leave out what is as before",
+                      "properties": {
+                        "activeEntities": {
+                          "description": "what is relevant now",
+                          "properties": {
+                            "concepts": {"items": {"type": "STRING"}, "type": "ARRAY"},
+                            "files": {"items": {"type": "STRING"}, "type": "ARRAY"},
+                            "functions": {"items": {"type": "STRING"}, "type": "ARRAY"}
+                          },
+                          "type": "OBJECT"
+                        },
+                        "contextualState": {
+                          "description": "where in the journey we are",
+                          "type": "STRING"
+                        },
+                        "currentObjective": {
+                          "description": "what is being worked on now",
+                          "type": "STRING"
+                        },
+                        "keyAchievements": {
+                          "description": "milestones reached",
+                          "items": {"type": "STRING"},
+                          "type": "ARRAY"
+                        },
+                        "nextSteps": {
+                          "description": "what is likely to come",
+                          "items": {"type": "STRING"},
+                          "type": "ARRAY"
+                        },
+                        "overallNarrative": {"description": "the story so far", "type": "STRING"}
+                      },
+                      "type": "OBJECT"
+                    },
+                    "keyDecisions": {
+                      "description": "decisions taken",
+                      "items": {"type": "STRING"},
+                      "type": "ARRAY"
+                    },
+                    "openQuestions": {
+                      "description": "what is still open",
+                      "items": {"type": "STRING"},
+                      "type": "ARRAY"
+                    },
+                    "responseHeader": {
+                      "description": "for the list of conversations",
+                      "properties": {
+                        "keyEntities": {
+                          "description": "files, functions and concepts",
+                          "items": {"type": "STRING"},
+                          "type": "ARRAY"
+                        },
+                        "outcome": {"enum": ["ongoing", "completed", "error"], "type": "STRING"},
+                        "summary": {"description": "at most 12 words", "type": "STRING"},
+                        "topic": {
+                          "description": "what the conversation is about",
+                          "type": "STRING"
+                        }
+                      },
+                      "type": "OBJECT"
+                    }
+                  },
+                  "type": "OBJECT"
+                },
+                "user": {
+                  "description": "your understanding of the user",
+                  "properties": {
+                    "contextUsed": {
+                      "description": "ids of conversations that were of use",
+                      "items": {"type": "STRING"},
+                      "type": "ARRAY"
+                    },
+                    "corrections": {
+                      "description": "what the user corrected",
+                      "items": {"type": "STRING"},
+                      "type": "ARRAY"
+                    },
+                    "queryHeader": {
+                      "description": "the user's query in one line",
+                      "type": "STRING"
+                    },
+                    "satisfaction": {
+                      "description": "if the user showed it",
+                      "enum": ["positive", "negative", "neutral"],
+                      "type": "STRING"
+                    },
+                    "understoodIntent": {"description": "what the user wants", "type": "STRING"}
+                  },
+                  "type": "OBJECT"
+                }
+              },
+              "type": "OBJECT"
+            }
+          },
+          {
+            "description": "Ask for past conversations by id or by relevance, for summaries of topics, or let conversations go.",
+            "name": "hexapla_context",
+            "parameters": {
+              "properties": {
+                "archiveConversations": {
+                  "description": "ids that are no longer needed",
+                  "items": {"type": "STRING"},
+                  "type": "ARRAY"
+                },
+                "retrieveConversations": {
+                  "items": {
+                    "properties": {
+                      "conversationIds": {
+                        "description": "such as c12, or c12#3 for one turn",
+                        "items": {"type": "STRING"},
+                        "type": "ARRAY"
+                      },
+                      "format": {"enum": ["header", "summary", "full", "mixed"], "type": "STRING"},
+                      "limit": {"description": "for recent and relevant", "type": "INTEGER"},
+                      "priority": {"enum": ["specific", "recent", "relevant"], "type": "STRING"},
+                      "query": {"description": "what it should be relevant to", "type": "STRING"}
+                    },
+                    "type": "OBJECT"
+                  },
+                  "type": "ARRAY"
+                },
+                "summarizeTopics": {
+                  "description": "topics to be summed up",
+                  "items": {"type": "STRING"},
+                  "type": "ARRAY"
+                }
+              },
+              "type": "OBJECT"
+            }
+          }
+        ]
+      }
+    ],
+    "toolTokens": [
+      {"name": "hexapla_housekeeping", "tokens": 609},
+      {"name": "hexapla_context", "tokens": 202}
+    ],
+    "estimate": false
   } satisfies InstructionsGetResult;
 
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 47,
+    "sequence": 57,
     "conversations": 3,
-    "turns": 9,
-    "fullTokens": 429,
+    "turns": 10,
+    "fullTokens": 443,
     "blobs": 3,
     "blobBytes": 1669,
     "window": {
       "fromSequence": 1,
-      "toSequence": 47,
+      "toSequence": 57,
       "from": "2026-11-21T12:50:42.384Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 3,
-      "turns": 9
+      "turns": 10
     },
     "packs": 4,
-    "packTokens": 1891,
+    "packTokens": 1956,
     "budgetViolations": 0,
-    "forcedDrops": 7,
+    "forcedDrops": 8,
     "unmeasured": 0,
-    "tokens": {"perPack": 472.75, "perTurn": 210.1111, "fullHistoryPerPack": 400.25},
-    "reduction": -0.1811,
-    "cachedShare": 0.4018,
+    "tokens": {"perPack": 489, "perTurn": 195.6, "fullHistoryPerPack": 407.25},
+    "reduction": -0.2007,
+    "cachedShare": 0.3875,
     "billed": {
-      "equivalents": 1492,
-      "fullHistoryEquivalents": 1032.5,
-      "share": 1.445,
+      "equivalents": 1557,
+      "fullHistoryEquivalents": 1053.5,
+      "share": 1.4779,
       "pricedPacks": 4,
-      "dollars": 0.0037,
+      "dollars": 0.0039,
       "fullHistoryDollars": 0.0026
     },
     "latency": {"count": 4, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
     "retrieval": {
-      "requests": 3,
-      "asked": 5,
-      "served": 4,
+      "requests": 4,
+      "asked": 6,
+      "served": 5,
       "deferred": 0,
       "notFound": 1,
-      "hitRate": 0.8
+      "hitRate": 0.8333
     },
-    "reAsks": {"count": 2, "rate": 0.4},
+    "reAsks": {"count": 3, "rate": 0.5},
     "fidelity": {
       "conversations": 2,
       "limited": false,
@@ -3213,7 +3646,7 @@ export const metricsGetCountsResult = {
         "allShare": 0.6154
       }
     },
-    "drift": {"versions": 6, "limited": false, "mean": 0.3135, "max": 0.6452},
+    "drift": {"versions": 8, "limited": false, "mean": 0.2352, "max": 0.6452},
     "indexed": 36,
     "latencies": [
       {
@@ -3241,7 +3674,7 @@ export const metricsGetCountsResult = {
       {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.054, "p95Ms": 0.108, "p99Ms": 0.108},
       {
         "method": "hexapla/response/ingest",
-        "count": 3,
+        "count": 4,
         "p50Ms": 6.889,
         "p95Ms": 8.192,
         "p99Ms": 8.192
@@ -3320,7 +3753,7 @@ export const metricsGetCountsResult = {
       {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
       {
         "method": "hexapla/instructions/get",
-        "count": 2,
+        "count": 3,
         "p50Ms": 0.362,
         "p95Ms": 0.431,
         "p99Ms": 0.431
@@ -3331,53 +3764,53 @@ export const metricsGetCountsResult = {
 // testdata/protocol/examples/metrics-get/window.json
 export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
 export const metricsGetWindowResult = {
-    "sequence": 47,
+    "sequence": 57,
     "conversations": 3,
-    "turns": 9,
-    "fullTokens": 429,
+    "turns": 10,
+    "fullTokens": 443,
     "blobs": 3,
     "blobBytes": 1669,
     "window": {
       "fromSequence": 14,
-      "toSequence": 47,
+      "toSequence": 57,
       "from": "2026-11-21T12:50:42.407Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 2,
-      "turns": 5
+      "turns": 6
     },
     "packs": 2,
-    "packTokens": 1093,
+    "packTokens": 1158,
     "budgetViolations": 0,
-    "forcedDrops": 7,
+    "forcedDrops": 8,
     "unmeasured": 0,
-    "tokens": {"perPack": 546.5, "perTurn": 218.6, "fullHistoryPerPack": 446.5},
-    "reduction": -0.224,
-    "cachedShare": 0.3359,
+    "tokens": {"perPack": 579, "perTurn": 193, "fullHistoryPerPack": 460.5},
+    "reduction": -0.2573,
+    "cachedShare": 0.3164,
     "billed": {
-      "equivalents": 893.5,
-      "fullHistoryEquivalents": 501.5,
-      "share": 1.7817,
+      "equivalents": 958.5,
+      "fullHistoryEquivalents": 522.5,
+      "share": 1.8344,
       "pricedPacks": 2,
-      "dollars": 0.0022,
+      "dollars": 0.0024,
       "fullHistoryDollars": 0.0013
     },
     "latency": {"count": 2, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
     "retrieval": {
-      "requests": 3,
-      "asked": 5,
-      "served": 4,
+      "requests": 4,
+      "asked": 6,
+      "served": 5,
       "deferred": 0,
       "notFound": 1,
-      "hitRate": 0.8
+      "hitRate": 0.8333
     },
-    "reAsks": {"count": 2, "rate": 0.4},
+    "reAsks": {"count": 3, "rate": 0.5},
     "fidelity": {
       "conversations": 1,
       "limited": false,
       "identifiers": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1},
       "overall": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1}
     },
-    "drift": {"versions": 6, "limited": false, "mean": 0.3135, "max": 0.6452},
+    "drift": {"versions": 8, "limited": false, "mean": 0.2352, "max": 0.6452},
     "indexed": 40,
     "latencies": [
       {
@@ -3405,7 +3838,7 @@ export const metricsGetWindowResult = {
       {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.045, "p95Ms": 0.091, "p99Ms": 0.091},
       {
         "method": "hexapla/response/ingest",
-        "count": 3,
+        "count": 4,
         "p50Ms": 0.861,
         "p95Ms": 1.218,
         "p99Ms": 1.218
@@ -3484,7 +3917,7 @@ export const metricsGetWindowResult = {
       {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
       {
         "method": "hexapla/instructions/get",
-        "count": 2,
+        "count": 3,
         "p50Ms": 0.362,
         "p95Ms": 0.431,
         "p99Ms": 0.431
@@ -3510,9 +3943,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 47
+    "sequence": 57
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 52, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 62, "completed": "c3"} satisfies SessionCloseResult;

@@ -41,6 +41,145 @@ export type Kind =
 /** Committed says whether a failed write took effect. */
 export type Committed = 'no' | 'yes' | 'unknown';
 
+/** StructuredResponse is a model's answer that the client already took apart. */
+export interface StructuredResponse {
+  /** What the user sees. */
+  content?: string;
+  /** Tool calls. */
+  toolUses?: ToolCall[];
+  /** What the model says of its turn. */
+  housekeeping?: Housekeeping;
+  /** What the model asks for. */
+  contextRequests?: ContextRequests;
+}
+
+/**
+ * ResponseIngestParams carries a model's answer: its text, the provider's message, or taken
+ * apart.
+ */
+export interface ResponseIngestParams {
+  /** The session. */
+  session: string;
+  /** The conversation; the one in progress when absent. */
+  conversation?: string;
+  /** The raw text of the answer; blocks of housekeeping and context requests are found in it. */
+  text?: string;
+  /** The answer taken apart, instead of text. */
+  response?: StructuredResponse;
+  /**
+   * The answer as the provider gave it, instead of text: the whole response, the message in
+   * it, or its list of blocks, items or parts.
+   */
+  message?: LSPAny;
+  /**
+   * The provider whose shape toolResults have: "anthropic" (Messages), "openai-chat",
+   * "openai-responses" or "gemini"; found out from message when absent.
+   */
+  provider?: 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini';
+  /** Whether this completes the conversation. */
+  done?: boolean;
+  /** When the answer was made, RFC 3339. */
+  time?: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** Problem is a part of an answer that could not be used. */
+export interface Problem {
+  /** Which part: "housekeeping", "contextRequests", "toolUses" or "content". */
+  part: 'housekeeping' | 'contextRequests' | 'toolUses' | 'content';
+  /** What is wrong with it. */
+  message: string;
+}
+
+/** OwnToolResult is what to return to the model for a call of one of Hexapla's tools. */
+export interface OwnToolResult {
+  /** The provider's id of the call; empty where it gives none. */
+  callId: string;
+  /** Name of the tool: "hexapla_housekeeping" or "hexapla_context". */
+  tool: 'hexapla_housekeeping' | 'hexapla_context';
+  /** The result. */
+  text: string;
+  /**
+   * The result in the provider's shape: a tool_result block, a tool message, a
+   * function_call_output item or a functionResponse part; text again where the provider is not
+   * known.
+   */
+  message: LSPAny;
+}
+
+/** ResponseIngestResult is the answer in its four parts. */
+export interface ResponseIngestResult {
+  /** What the user sees, without the blocks. */
+  content: string;
+  /** Tool calls, without those of Hexapla's own tools. */
+  toolUses: ToolCall[];
+  /** Whether housekeeping was found and applied. */
+  housekeepingApplied: boolean;
+  /**
+   * Where the conversation's summary comes from: "housekeeping" (the model said it, now or
+   * before) or "rule" (it did not, what is extracted stands in). Absent where no conversation
+   * was written to.
+   */
+  summarySource?: 'housekeeping' | 'rule';
+  /**
+   * What to return to the model for each call of Hexapla's own tools, in the order of the
+   * calls. They are not among toolUses.
+   */
+  toolResults: OwnToolResult[];
+  /** The answer to the context requests, if any were made. */
+  context?: ContextAnswer;
+  /** Parts that could not be used. */
+  problems: Problem[];
+  /** Claims of the housekeeping that nothing bears out, and that were left out. */
+  flagged: Flag[];
+  /** The conversation. */
+  conversation: string;
+  /** Number given to the assistant's turn. */
+  turnNumber: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** InstructionsGetParams chooses a provider's form. */
+export interface InstructionsGetParams {
+  /**
+   * "anthropic" (Messages), "openai-chat", "openai-responses" or "gemini": the text speaks of
+   * tools and tools has them. When absent, the text asks for a block at the end of each
+   * answer.
+   */
+  provider?: 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini';
+  /** Model whose tokenizer counts; the session's when absent. */
+  model?: string;
+  /** An open session. */
+  session?: string;
+}
+
+/** InstructionsGetResult is what to put into the system prompt. */
+export interface InstructionsGetResult {
+  /** Text for the system prompt. */
+  text: string;
+  /** Tokens of text. */
+  tokens: integer;
+  /** What the request's member tools takes, in the provider's form; empty without a provider. */
+  tools: LSPAny[];
+  /**
+   * Tokens of each tool's definition as compact JSON, by the same counter. How a provider puts
+   * definitions into its prompt is not published.
+   */
+  toolTokens: ToolTokens[];
+  /** Whether the tokens are an estimate, because the model's tokenizer is not public. */
+  estimate: boolean;
+}
+
+/** ToolTokens is the size of a tool's definition. */
+export interface ToolTokens {
+  /** Name of the tool: "hexapla_housekeeping" or "hexapla_context". */
+  name: 'hexapla_housekeeping' | 'hexapla_context';
+  /** Tokens. */
+  tokens: integer;
+}
+
 /** Workspace names a root folder. */
 export interface Workspace {
   /**
@@ -1533,66 +1672,6 @@ export interface BlobReadResult {
   nextOffset?: integer;
 }
 
-/** StructuredResponse is a model's answer that the client already took apart. */
-export interface StructuredResponse {
-  /** What the user sees. */
-  content?: string;
-  /** Tool calls. */
-  toolUses?: ToolCall[];
-  /** What the model says of its turn. */
-  housekeeping?: Housekeeping;
-  /** What the model asks for. */
-  contextRequests?: ContextRequests;
-}
-
-/** ResponseIngestParams carries a model's answer, raw or taken apart. */
-export interface ResponseIngestParams {
-  /** The session. */
-  session: string;
-  /** The conversation; the one in progress when absent. */
-  conversation?: string;
-  /** The raw text of the answer; blocks of housekeeping and context requests are found in it. */
-  text?: string;
-  /** The answer taken apart, instead of text. */
-  response?: StructuredResponse;
-  /** Whether this completes the conversation. */
-  done?: boolean;
-  /** When the answer was made, RFC 3339. */
-  time?: string;
-  /** Idempotency key. */
-  key?: string;
-}
-
-/** Problem is a part of an answer that could not be used. */
-export interface Problem {
-  /** Which part: "housekeeping", "contextRequests" or "toolUses". */
-  part: 'housekeeping' | 'contextRequests' | 'toolUses';
-  /** What is wrong with it. */
-  message: string;
-}
-
-/** ResponseIngestResult is the answer in its four parts. */
-export interface ResponseIngestResult {
-  /** What the user sees, without the blocks. */
-  content: string;
-  /** Tool calls. */
-  toolUses: ToolCall[];
-  /** Whether housekeeping was found and applied. */
-  housekeepingApplied: boolean;
-  /** The answer to the context requests, if any were made. */
-  context?: ContextAnswer;
-  /** Parts that could not be used. */
-  problems: Problem[];
-  /** Claims of the housekeeping that nothing bears out, and that were left out. */
-  flagged: Flag[];
-  /** The conversation. */
-  conversation: string;
-  /** Number given to the assistant's turn. */
-  turnNumber: integer;
-  /** The workspace's newest sequence number. */
-  sequence: integer;
-}
-
 /** HousekeepingApplyParams carries housekeeping. */
 export interface HousekeepingApplyParams {
   /** The session. */
@@ -1892,24 +1971,6 @@ export interface AuditQueryResult {
   entries: AuditEntry[];
   /** Where to go on. */
   cursor?: string;
-}
-
-/** InstructionsGetParams chooses a provider's form. */
-export interface InstructionsGetParams {
-  /** "text", "anthropic", "openai" or "gemini"; "text" when absent. */
-  format?: 'text' | 'anthropic' | 'openai' | 'gemini';
-  /** Model whose tokenizer counts; the default when absent. */
-  model?: string;
-}
-
-/** InstructionsGetResult is what to put into the system prompt. */
-export interface InstructionsGetResult {
-  /** Text for the system prompt. */
-  text: string;
-  /** Tokens of text. */
-  tokens: integer;
-  /** Tool definitions in the provider's form; empty for "text". */
-  tools: LSPAny[];
 }
 
 /** PackedParams tells of a pack that was built. */

@@ -78,6 +78,71 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "yes"
 ---| "unknown"
 
+---StructuredResponse is a model's answer that the client already took apart.
+---@class hexapla.StructuredResponse
+---@field content? string # What the user sees.
+---@field toolUses? hexapla.ToolCall[] # Tool calls.
+---@field housekeeping? hexapla.Housekeeping # What the model says of its turn.
+---@field contextRequests? hexapla.ContextRequests # What the model asks for.
+
+---ResponseIngestParams carries a model's answer: its text, the provider's message, or taken
+---apart.
+---@class hexapla.ResponseIngestParams
+---@field session string # The session.
+---@field conversation? string # The conversation; the one in progress when absent.
+---@field text? string # The raw text of the answer; blocks of housekeeping and context requests are found in it.
+---@field response? hexapla.StructuredResponse # The answer taken apart, instead of text.
+---@field message? any # The answer as the provider gave it, instead of text: the whole response, the message in it, or its list of blocks, items or parts.
+---@field provider? "anthropic"|"openai-chat"|"openai-responses"|"gemini" # The provider whose shape toolResults have: "anthropic" (Messages), "openai-chat", "openai-responses" or "gemini"; found out from message when absent.
+---@field done? boolean # Whether this completes the conversation.
+---@field time? string # When the answer was made, RFC 3339.
+---@field key? string # Idempotency key.
+
+---Problem is a part of an answer that could not be used.
+---@class hexapla.Problem
+---@field part "housekeeping"|"contextRequests"|"toolUses"|"content" # Which part: "housekeeping", "contextRequests", "toolUses" or "content".
+---@field message string # What is wrong with it.
+
+---OwnToolResult is what to return to the model for a call of one of Hexapla's tools.
+---@class hexapla.OwnToolResult
+---@field callId string # The provider's id of the call; empty where it gives none.
+---@field tool "hexapla_housekeeping"|"hexapla_context" # Name of the tool: "hexapla_housekeeping" or "hexapla_context".
+---@field text string # The result.
+---@field message any # The result in the provider's shape: a tool_result block, a tool message, a function_call_output item or a functionResponse part; text again where the provider is not known.
+
+---ResponseIngestResult is the answer in its four parts.
+---@class hexapla.ResponseIngestResult
+---@field content string # What the user sees, without the blocks.
+---@field toolUses hexapla.ToolCall[] # Tool calls, without those of Hexapla's own tools.
+---@field housekeepingApplied boolean # Whether housekeeping was found and applied.
+---@field summarySource? "housekeeping"|"rule" # Where the conversation's summary comes from: "housekeeping" (the model said it, now or before) or "rule" (it did not, what is extracted stands in). Absent where no conversation was written to.
+---@field toolResults hexapla.OwnToolResult[] # What to return to the model for each call of Hexapla's own tools, in the order of the calls. They are not among toolUses.
+---@field context? hexapla.ContextAnswer # The answer to the context requests, if any were made.
+---@field problems hexapla.Problem[] # Parts that could not be used.
+---@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
+---@field conversation string # The conversation.
+---@field turnNumber integer # Number given to the assistant's turn.
+---@field sequence integer # The workspace's newest sequence number.
+
+---InstructionsGetParams chooses a provider's form.
+---@class hexapla.InstructionsGetParams
+---@field provider? "anthropic"|"openai-chat"|"openai-responses"|"gemini" # "anthropic" (Messages), "openai-chat", "openai-responses" or "gemini": the text speaks of tools and tools has them. When absent, the text asks for a block at the end of each answer.
+---@field model? string # Model whose tokenizer counts; the session's when absent.
+---@field session? string # An open session.
+
+---InstructionsGetResult is what to put into the system prompt.
+---@class hexapla.InstructionsGetResult
+---@field text string # Text for the system prompt.
+---@field tokens integer # Tokens of text.
+---@field tools any[] # What the request's member tools takes, in the provider's form; empty without a provider.
+---@field toolTokens hexapla.ToolTokens[] # Tokens of each tool's definition as compact JSON, by the same counter. How a provider puts definitions into its prompt is not published.
+---@field estimate boolean # Whether the tokens are an estimate, because the model's tokenizer is not public.
+
+---ToolTokens is the size of a tool's definition.
+---@class hexapla.ToolTokens
+---@field name "hexapla_housekeeping"|"hexapla_context" # Name of the tool: "hexapla_housekeeping" or "hexapla_context".
+---@field tokens integer # Tokens.
+
 ---Workspace names a root folder.
 ---@class hexapla.Workspace
 ---@field uri string # URI of the folder, as in LSP. Any scheme is accepted; only file URIs are normalised (drive letter, percent-encoding, trailing slash).
@@ -820,40 +885,6 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field offset integer # First byte of text.
 ---@field nextOffset? integer # Where to go on; absent at the end.
 
----StructuredResponse is a model's answer that the client already took apart.
----@class hexapla.StructuredResponse
----@field content? string # What the user sees.
----@field toolUses? hexapla.ToolCall[] # Tool calls.
----@field housekeeping? hexapla.Housekeeping # What the model says of its turn.
----@field contextRequests? hexapla.ContextRequests # What the model asks for.
-
----ResponseIngestParams carries a model's answer, raw or taken apart.
----@class hexapla.ResponseIngestParams
----@field session string # The session.
----@field conversation? string # The conversation; the one in progress when absent.
----@field text? string # The raw text of the answer; blocks of housekeeping and context requests are found in it.
----@field response? hexapla.StructuredResponse # The answer taken apart, instead of text.
----@field done? boolean # Whether this completes the conversation.
----@field time? string # When the answer was made, RFC 3339.
----@field key? string # Idempotency key.
-
----Problem is a part of an answer that could not be used.
----@class hexapla.Problem
----@field part "housekeeping"|"contextRequests"|"toolUses" # Which part: "housekeeping", "contextRequests" or "toolUses".
----@field message string # What is wrong with it.
-
----ResponseIngestResult is the answer in its four parts.
----@class hexapla.ResponseIngestResult
----@field content string # What the user sees, without the blocks.
----@field toolUses hexapla.ToolCall[] # Tool calls.
----@field housekeepingApplied boolean # Whether housekeeping was found and applied.
----@field context? hexapla.ContextAnswer # The answer to the context requests, if any were made.
----@field problems hexapla.Problem[] # Parts that could not be used.
----@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
----@field conversation string # The conversation.
----@field turnNumber integer # Number given to the assistant's turn.
----@field sequence integer # The workspace's newest sequence number.
-
 ---HousekeepingApplyParams carries housekeeping.
 ---@class hexapla.HousekeepingApplyParams
 ---@field session string # The session.
@@ -1008,17 +1039,6 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.AuditQueryResult
 ---@field entries hexapla.AuditEntry[] # The entries.
 ---@field cursor? string # Where to go on.
-
----InstructionsGetParams chooses a provider's form.
----@class hexapla.InstructionsGetParams
----@field format? "text"|"anthropic"|"openai"|"gemini" # "text", "anthropic", "openai" or "gemini"; "text" when absent.
----@field model? string # Model whose tokenizer counts; the default when absent.
-
----InstructionsGetResult is what to put into the system prompt.
----@class hexapla.InstructionsGetResult
----@field text string # Text for the system prompt.
----@field tokens integer # Tokens of text.
----@field tools any[] # Tool definitions in the provider's form; empty for "text".
 
 ---PackedParams tells of a pack that was built.
 ---@class hexapla.PackedParams
