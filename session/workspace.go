@@ -50,6 +50,10 @@ type Workspace struct {
 	tables      sync.Map                           // names of tables that were stored
 	settings    string                             // digest of the policy
 	fidelity    bounded[trioVersion, digest.Fidelity]
+	tries       bounded[triesKey, []try]
+	hints       bounded[hintKey, layers.Form]
+	spoken      bounded[triesKey, *spoken]
+	uses        bounded[triesKey, *usage]
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup

@@ -105,7 +105,9 @@ It never calls a model and never uses the network.`,
   hexapla pack --budget 8000                  the context of the folder's newest session
   hexapla explain --budget 8000               what is in it, what is out, and why
   hexapla search "torn last line"             conversations of the folder that speak of it
-  hexapla stats --since 7d                    what packs saved and what summaries keep`,
+  hexapla stats --since 7d                    what packs saved and what summaries keep
+  hexapla changes main.go                     who changed a file, when and what for
+  hexapla problems "undefined: newRoot"       where an error was met before and what resolved it`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -122,7 +124,7 @@ It never calls a model and never uses the network.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("data-dir", "", "folder of the stores (default: $HEXAPLA_DATA_DIR, else the user's data folder)")
-	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newSearch(p), newStats(p), newVersion(p))
+	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newSearch(p), newStats(p), newChanges(p), newProblems(p), newVersion(p))
 	return root
 }
 

@@ -7,12 +7,18 @@ import type {
   BlobReadResult,
   BudgetReportParams,
   BudgetReportResult,
+  ChangeListParams,
+  ChangeListResult,
+  ContextPredictParams,
+  ContextPredictResult,
   ContextRequestParams,
   ContextRequestResult,
   ConversationGetParams,
   ConversationGetResult,
   ConversationRecordParams,
   ConversationRecordResult,
+  EntityNeighborsParams,
+  EntityNeighborsResult,
   ErrorData,
   HousekeepingApplyParams,
   HousekeepingApplyResult,
@@ -37,6 +43,8 @@ import type {
   PinListResult,
   PinRemoveParams,
   PinRemoveResult,
+  ProblemLookupParams,
+  ProblemLookupResult,
   RecordedParams,
   ReferenceLookupParams,
   ReferenceLookupResult,
@@ -200,7 +208,7 @@ export const packBuildLoopParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildLoopResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -263,7 +271,7 @@ export const packBuildLoopResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -296,7 +304,7 @@ export const packBuildLoopResult = {
 // testdata/protocol/examples/event-packed/loop.json
 export const eventPackedLoopParams = {
     "session": "main",
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "sequence": 9,
     "tokens": 399,
     "available": 3000,
@@ -313,7 +321,7 @@ export const packBuildRenderingParams = {
     "render": "anthropic-messages"
   } satisfies PackBuildParams;
 export const packBuildRenderingResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -376,7 +384,7 @@ export const packBuildRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -486,6 +494,75 @@ export const packBuildRenderingResult = {
     }
   } satisfies PackBuildResult;
 
+// testdata/protocol/examples/conversation-record/repaired.json
+export const conversationRecordRepairedParams = {
+    "session": "main",
+    "turns": [
+      {
+        "role": "assistant",
+        "text": "Each case assigns to d, so the last part wins. Let me add the parts instead.",
+        "toolCalls": [
+          {
+            "id": "call_e",
+            "name": "edit_file",
+            "input": {
+              "path": "timer/timer.go",
+              "old_string": "d = time.Duration(n) * time.Hour",
+              "new_string": "d += time.Duration(n) * time.Hour"
+            }
+          },
+          {"id": "call_t", "name": "shell", "input": {"command": "go test ./timer"}}
+        ],
+        "time": "2026-03-02T09:15:40Z"
+      },
+      {
+        "role": "tool",
+        "toolResults": [
+          {"callId": "call_e", "content": "The file timer/timer.go has been updated."},
+          {"callId": "call_t", "content": "ok  \texample.com/brewlog/timer\t0.004s\n"}
+        ],
+        "time": "2026-03-02T09:15:44Z"
+      }
+    ],
+    "key": "t-2b"
+  } satisfies ConversationRecordParams;
+export const conversationRecordRepairedResult = {
+    "conversation": "c1",
+    "turnNumbers": [4, 5],
+    "sequence": 14,
+    "opened": false,
+    "done": false,
+    "toolResults": [
+      {
+        "tool": "edit_file",
+        "summary": "edited timer/timer.go: 1 line → 1 line",
+        "entities": [],
+        "keyFiles": ["timer/timer.go"],
+        "errorPatterns": [],
+        "pointers": [],
+        "blob": {
+          "sha256": "368f898d11d3a6d35791f2ea43af365a839892d51378f399659478ffde27f277",
+          "size": 41,
+          "mime": "text/plain"
+        }
+      },
+      {
+        "tool": "shell",
+        "summary": "`go test ./timer`: passed (1 package)",
+        "entities": [],
+        "keyFiles": [],
+        "errorPatterns": [],
+        "pointers": [],
+        "blob": {
+          "sha256": "3426f64e8cc2416ca9b0b742c3a149fc177689fe7ba0e2dd2a821c6ba64a53b4",
+          "size": 38,
+          "mime": "text/plain"
+        }
+      }
+    ],
+    "warnings": []
+  } satisfies ConversationRecordResult;
+
 // testdata/protocol/examples/response-ingest/raw.json
 export const responseIngestRawParams = {
     "session": "main",
@@ -500,8 +577,8 @@ export const responseIngestRawResult = {
     "housekeepingApplied": true,
     "problems": [],
     "conversation": "c1",
-    "turnNumber": 4,
-    "sequence": 15
+    "turnNumber": 6,
+    "sequence": 21
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/conversation-record/whole.json
@@ -521,7 +598,7 @@ export const conversationRecordWholeParams = {
 export const conversationRecordWholeResult = {
     "conversation": "c2",
     "turnNumbers": [1, 2],
-    "sequence": 22,
+    "sequence": 28,
     "opened": true,
     "done": true,
     "toolResults": [],
@@ -545,7 +622,7 @@ export const conversationRecordRepeatedParams = {
 export const conversationRecordRepeatedResult = {
     "conversation": "c2",
     "turnNumbers": [1, 2],
-    "sequence": 22,
+    "sequence": 28,
     "opened": true,
     "done": true,
     "toolResults": [],
@@ -599,7 +676,7 @@ export const toolRecordLogResult = {
       }
     },
     "duplicate": false,
-    "sequence": 23,
+    "sequence": 29,
     "warnings": []
   } satisfies ToolRecordResult;
 
@@ -671,7 +748,7 @@ export const housekeepingApplyLaterResult = {
       "source": "housekeeping"
     },
     "trimmed": [],
-    "sequence": 27
+    "sequence": 33
   } satisfies HousekeepingApplyResult;
 
 // testdata/protocol/examples/conversation-record/next.json
@@ -689,7 +766,7 @@ export const conversationRecordNextParams = {
 export const conversationRecordNextResult = {
     "conversation": "c3",
     "turnNumbers": [1],
-    "sequence": 31,
+    "sequence": 37,
     "opened": true,
     "done": false,
     "toolResults": [],
@@ -729,7 +806,7 @@ export const responseIngestStructuredResult = {
     "problems": [],
     "conversation": "c3",
     "turnNumber": 2,
-    "sequence": 33
+    "sequence": 39
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/response-ingest/malformed.json
@@ -748,7 +825,7 @@ export const responseIngestMalformedResult = {
     ],
     "conversation": "c3",
     "turnNumber": 3,
-    "sequence": 34
+    "sequence": 40
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/context-request/ids.json
@@ -781,7 +858,7 @@ export const contextRequestIdsResult = {
     "deferred": [{"conversation": "c99", "detail": "mixed", "reason": "not_found"}],
     "topics": [],
     "archived": [],
-    "sequence": 35
+    "sequence": 41
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-request/topics.json
@@ -801,7 +878,7 @@ export const contextRequestTopicsResult = {
       }
     ],
     "archived": ["c2"],
-    "sequence": 37
+    "sequence": 43
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/search-query/words.json
@@ -811,12 +888,12 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c3",
         "turn": 1,
-        "score": 0.868712,
-        "coverage": 0.701633,
+        "score": 0.869148,
+        "coverage": 0.667443,
         "parts": {
           "lexical": 1,
           "passage": 1,
-          "conversation": 0.651949,
+          "conversation": 0.654783,
           "temporal": 0.99734,
           "entities": 0,
           "errors": 0,
@@ -837,12 +914,12 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c2",
         "turn": 2,
-        "score": 0.801079,
-        "coverage": 0.625401,
+        "score": 0.831469,
+        "coverage": 0.641038,
         "parts": {
-          "lexical": 0.512007,
-          "passage": 0.851399,
-          "conversation": 0.754793,
+          "lexical": 0.539464,
+          "passage": 0.911153,
+          "conversation": 0.805364,
           "temporal": 0.993707,
           "entities": 0.5,
           "errors": 0,
@@ -861,8 +938,8 @@ export const searchQueryWordsResult = {
         }
       }
     ],
-    "cursor": "2@37",
-    "sequence": 37,
+    "cursor": "2@43",
+    "sequence": 43,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -883,13 +960,13 @@ export const searchQueryOutputResult = {
           "size": 238,
           "mime": "text/plain"
         },
-        "score": 0.623428,
+        "score": 0.622825,
         "coverage": 1,
         "parts": {
           "lexical": 1,
           "passage": 0,
           "conversation": 1,
-          "temporal": 0.990426,
+          "temporal": 0.988468,
           "entities": 0.142857,
           "errors": 0,
           "visits": 0
@@ -901,14 +978,14 @@ export const searchQueryOutputResult = {
           "topic": "ParseTimer lost hours",
           "keyEntities": ["timer/timer.go", "ParseTimer"],
           "outcome": "completed",
-          "tokenCount": 364,
+          "tokenCount": 455,
           "summary": "Parts are added now",
           "source": "housekeeping"
         }
       }
     ],
-    "cursor": "1@37",
-    "sequence": 37,
+    "cursor": "1@43",
+    "sequence": 43,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -920,16 +997,178 @@ export const referenceLookupFileResult = {
         "kind": "file",
         "name": "timer.go",
         "mentions": [
-          {"conversation": "c2", "turn": 2, "sequence": 18},
+          {"conversation": "c2", "turn": 2, "sequence": 24},
+          {"conversation": "c1", "turn": 6, "sequence": 15},
+          {
+            "conversation": "c1",
+            "turn": 5,
+            "blob": {
+              "sha256": "368f898d11d3a6d35791f2ea43af365a839892d51378f399659478ffde27f277",
+              "size": 41,
+              "mime": "text/plain"
+            },
+            "sequence": 13
+          },
           {"conversation": "c1", "turn": 4, "sequence": 10},
           {"conversation": "c1", "turn": 2, "sequence": 6},
           {"conversation": "c1", "turn": 1, "sequence": 3}
         ],
-        "total": 4
+        "total": 6
       }
     ],
-    "sequence": 37
+    "sequence": 43
   } satisfies ReferenceLookupResult;
+
+// testdata/protocol/examples/change-list/file.json
+export const changeListFileParams = {"session": "main", "file": "timer.go"} satisfies ChangeListParams;
+export const changeListFileResult = {
+    "changes": [
+      {
+        "file": "timer/timer.go",
+        "changeType": "modify",
+        "summary": "+= in the three cases",
+        "impact": "low",
+        "added": 1,
+        "removed": 1,
+        "conversation": "c1",
+        "turn": "c1#5",
+        "time": "2026-03-02T09:15:44Z",
+        "by": {"session": "main", "agent": "coder", "model": "gpt-4o"},
+        "source": "call"
+      }
+    ],
+    "derived": false,
+    "sequence": 43
+  } satisfies ChangeListResult;
+
+// testdata/protocol/examples/problem-lookup/test.json
+export const problemLookupTestParams = {"session": "main", "error": "--- FAIL: TestParseTimer (0.02s)"} satisfies ProblemLookupParams;
+export const problemLookupTestResult = {
+    "problems": [
+      {
+        "pattern": "FAIL: TestParseTimer (<time>)",
+        "seen": [{"id": "c1#3/1", "conversation": "c1", "turn": 3, "sequence": 8}],
+        "total": 1,
+        "resolutions": [
+          {
+            "failed": {"id": "c1#3/1", "conversation": "c1", "turn": 3, "sequence": 8},
+            "resolved": {"id": "c1#5/2", "conversation": "c1", "turn": 5, "sequence": 12},
+            "command": "go test ./timer",
+            "changes": [
+              {
+                "file": "timer/timer.go",
+                "changeType": "modify",
+                "summary": "+= in the three cases",
+                "impact": "low",
+                "added": 1,
+                "removed": 1,
+                "conversation": "c1",
+                "turn": "c1#5",
+                "time": "2026-03-02T09:15:44Z",
+                "by": {"session": "main", "agent": "coder", "model": "gpt-4o"},
+                "source": "call"
+              }
+            ],
+            "finding": "Changed = to += in timer/timer.go; TestParseTimer passes."
+          }
+        ]
+      }
+    ],
+    "sequence": 43
+  } satisfies ProblemLookupResult;
+
+// testdata/protocol/examples/entity-neighbors/file.json
+export const entityNeighborsFileParams = {"session": "main", "entity": "timer.go", "limit": 3} satisfies EntityNeighborsParams;
+export const entityNeighborsFileResult = {
+    "entity": {"kind": "file", "name": "timer.go"},
+    "neighbors": [
+      {
+        "kind": "function",
+        "name": "ParseTimer",
+        "weight": 8,
+        "distance": 1,
+        "shared": 2,
+        "near": 3,
+        "changedTogether": 0,
+        "conversations": ["c2", "c1"]
+      },
+      {
+        "kind": "error",
+        "name": "FAIL: TestParseTimer (<time>)",
+        "weight": 6,
+        "distance": 1,
+        "shared": 1,
+        "near": 1,
+        "changedTogether": 0,
+        "conversations": ["c1"]
+      },
+      {
+        "kind": "error",
+        "name": "ParseTimer(\"1h30m\") = 30m0s, want <hex>",
+        "weight": 6,
+        "distance": 1,
+        "shared": 1,
+        "near": 1,
+        "changedTogether": 0,
+        "conversations": ["c1"]
+      }
+    ],
+    "sequence": 43
+  } satisfies EntityNeighborsResult;
+
+// testdata/protocol/examples/context-predict/next.json
+export const contextPredictNextParams = {"session": "main", "limit": 2} satisfies ContextPredictParams;
+export const contextPredictNextResult = {
+    "predictions": [
+      {
+        "kind": "file",
+        "name": "timer/timer.go",
+        "score": 1.6,
+        "reasons": [
+          {"reason": "used", "score": 1.1},
+          {"reason": "shown", "score": 0.3},
+          {"reason": "active", "score": 0.2}
+        ]
+      },
+      {
+        "kind": "file",
+        "name": "timer/timer_test.go",
+        "score": 1.2,
+        "reasons": [{"reason": "used", "score": 1}, {"reason": "shown", "score": 0.2}]
+      },
+      {
+        "kind": "function",
+        "name": "FindAllStringSubmatch",
+        "score": 0.24,
+        "reasons": [{"reason": "shown", "score": 0.24}]
+      },
+      {
+        "kind": "function",
+        "name": "ParseTimer",
+        "score": 0.24,
+        "reasons": [{"reason": "shown", "score": 0.24}]
+      },
+      {
+        "kind": "conversation",
+        "name": "c1",
+        "score": 1.6,
+        "reasons": [{"reason": "changedFile", "of": "timer/timer.go", "score": 1.6}]
+      },
+      {
+        "kind": "question",
+        "name": "Should days be known?",
+        "score": 0.5,
+        "reasons": [{"reason": "open", "of": "c2", "score": 0.5}]
+      },
+      {
+        "kind": "question",
+        "name": "Should unknown units be an error?",
+        "score": 0.3333,
+        "reasons": [{"reason": "open", "of": "c1", "score": 0.3333}]
+      }
+    ],
+    "sequence": 43
+  } satisfies ContextPredictResult;
 
 // testdata/protocol/examples/conversation-get/summary.json
 export const conversationGetSummaryParams = {"session": "main", "conversation": "c1", "detail": "summary"} satisfies ConversationGetParams;
@@ -944,7 +1183,7 @@ export const conversationGetSummaryResult = {
       "topic": "ParseTimer lost hours",
       "keyEntities": ["timer/timer.go", "ParseTimer"],
       "outcome": "completed",
-      "tokenCount": 364,
+      "tokenCount": 455,
       "summary": "Parts are added now",
       "source": "housekeeping"
     },
@@ -964,7 +1203,7 @@ export const conversationGetSummaryResult = {
       "source": "housekeeping"
     },
     "turns": [],
-    "sequence": 37
+    "sequence": 43
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/page.json
@@ -980,7 +1219,7 @@ export const conversationGetPageResult = {
       "topic": "ParseTimer lost hours",
       "keyEntities": ["timer/timer.go", "ParseTimer"],
       "outcome": "completed",
-      "tokenCount": 364,
+      "tokenCount": 455,
       "summary": "Parts are added now",
       "source": "housekeeping"
     },
@@ -1021,8 +1260,8 @@ export const conversationGetPageResult = {
         "time": "2026-03-02T09:15:04Z"
       }
     ],
-    "cursor": "2@37",
-    "sequence": 37
+    "cursor": "2@43",
+    "sequence": 43
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/next-page.json
@@ -1031,7 +1270,7 @@ export const conversationGetNextPageParams = {
     "conversation": "c1",
     "detail": "full",
     "maxTokens": 120,
-    "cursor": "2@37"
+    "cursor": "2@43"
   } satisfies ConversationGetParams;
 export const conversationGetNextPageResult = {
     "conversation": "c1",
@@ -1044,7 +1283,7 @@ export const conversationGetNextPageResult = {
       "topic": "ParseTimer lost hours",
       "keyEntities": ["timer/timer.go", "ParseTimer"],
       "outcome": "completed",
-      "tokenCount": 364,
+      "tokenCount": 455,
       "summary": "Parts are added now",
       "source": "housekeeping"
     },
@@ -1112,8 +1351,8 @@ export const conversationGetNextPageResult = {
         "time": "2026-03-02T09:15:06Z"
       }
     ],
-    "cursor": "3@37",
-    "sequence": 37
+    "cursor": "3@43",
+    "sequence": 43
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/unknown.json
@@ -1129,10 +1368,10 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+    "checksum": "d8565daf126a23b8a59bee0ff1d47d0898c1af9520cf28d247c6636ae08e24cc",
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
         "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
         "userInput": "### c3#4 user feedback\nPlease keep the message short.\n"
       },
@@ -1172,13 +1411,16 @@ export const packBuildInputResult = {
             {"detail": "full", "id": "c1#2", "tokens": 37},
             {"detail": "full", "id": "c1#3/1", "tokens": 101},
             {"detail": "full", "id": "c1#3/2", "tokens": 199},
-            {"detail": "full", "id": "c1#4", "tokens": 38},
+            {"detail": "full", "id": "c1#4", "tokens": 73},
+            {"detail": "full", "id": "c1#5/1", "tokens": 21},
+            {"detail": "full", "id": "c1#5/2", "tokens": 26},
+            {"detail": "full", "id": "c1#6", "tokens": 38},
             {"detail": "header", "id": "c1", "tokens": 28}
           ],
           "layer": 1,
           "name": "activeMemory",
-          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
-          "tokens": 436
+          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+          "tokens": 556
         },
         {
           "allowance": 2533,
@@ -1265,33 +1507,33 @@ export const packBuildInputResult = {
       ],
       "seed": "b2d2b98559e34533",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 37,
+      "sequence": 43,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
-      "stablePrefixBytes": 2947,
-      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
+      "settings": "ff67b6b619b9cc92",
+      "stablePrefixBytes": 3350,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
       "tokens": {
         "available": 3000,
-        "context": 936,
-        "fullHistory": 429,
+        "context": 1056,
+        "fullHistory": 520,
         "input": 14,
         "reserved": 1000,
         "system": 21,
         "total": 4000,
-        "used": 971
+        "used": 1091
       }
     },
     "stability": {
       "commonPrefixBytes": 1217,
       "commonPrefixTokens": 399,
-      "cachedShare": 0.3780677228953091,
-      "stablePrefixBytes": 2947,
+      "cachedShare": 0.3360022087244616,
+      "stablePrefixBytes": 3350,
       "epoch": 3,
       "epochReason": "start",
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
-        {"bytes": 2947, "tokens": 903, "section": "retrieved", "ttl": "5m"}
+        {"bytes": 3350, "tokens": 1023, "section": "retrieved", "ttl": "5m"}
       ]
     }
   } satisfies PackBuildResult;
@@ -1317,11 +1559,11 @@ export const packBuildTooSmallError = {
 // testdata/protocol/examples/pack-replay/match.json
 export const packReplayMatchParams = {
     "session": "main",
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8"
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60"
   } satisfies PackReplayParams;
 export const packReplayMatchResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "rebuilt": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "rebuilt": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "match": true,
     "pack": {
       "branches": {
@@ -1385,7 +1627,7 @@ export const packReplayMatchResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -1404,19 +1646,19 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "5dd67f57e2bae068b110488174a58ca6eae6d13b3dc15c617bd0a3ac275c78e2",
-    "sequence": 37,
+    "checksum": "adafb6e7ce9c3fbd1d0a5f39764a5ebcb962afa093e43139e9150146f3f59e61",
+    "sequence": 43,
     "encoding": "o200k_base",
     "estimate": false,
     "tokens": {
       "total": 600,
       "reserved": 0,
       "available": 600,
-      "used": 188,
+      "used": 297,
       "system": 0,
-      "context": 188,
+      "context": 297,
       "input": 0,
-      "fullHistory": 429
+      "fullHistory": 520
     },
     "candidates": [
       {
@@ -1462,7 +1704,7 @@ export const packExplainTightResult = {
         "fullTokens": 33,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1169
       },
       {
         "id": "c1#2",
@@ -1474,7 +1716,7 @@ export const packExplainTightResult = {
         "fullTokens": 37,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1169
       },
       {
         "id": "c1#3/1",
@@ -1486,7 +1728,7 @@ export const packExplainTightResult = {
         "fullTokens": 101,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1169
       },
       {
         "id": "c1#3/2",
@@ -1498,7 +1740,7 @@ export const packExplainTightResult = {
         "fullTokens": 199,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1169
       },
       {
         "id": "c1#4",
@@ -1507,10 +1749,46 @@ export const packExplainTightResult = {
         "detail": "none",
         "tokens": 0,
         "fullDetail": "full",
+        "fullTokens": 73,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1169
+      },
+      {
+        "id": "c1#5/1",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 21,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1169
+      },
+      {
+        "id": "c1#5/2",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 26,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1169
+      },
+      {
+        "id": "c1#6",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
         "fullTokens": 38,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 1169
       },
       {
         "id": "c1",
@@ -1544,7 +1822,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1028
+        "entersAt": 1169
       },
       {
         "id": "c2#1",
@@ -1556,7 +1834,7 @@ export const packExplainTightResult = {
         "fullTokens": 14,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 1028
+        "entersAt": 621
       },
       {
         "id": "c2#2",
@@ -1568,7 +1846,7 @@ export const packExplainTightResult = {
         "fullTokens": 31,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 1028
+        "entersAt": 621
       },
       {
         "id": "c2",
@@ -1602,7 +1880,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1028
+        "entersAt": 621
       },
       {
         "id": "c3#1",
@@ -1625,7 +1903,7 @@ export const packExplainTightResult = {
         "fullTokens": 26,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 621
       },
       {
         "id": "served:r1:1",
@@ -1637,7 +1915,7 @@ export const packExplainTightResult = {
         "fullTokens": 75,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 621
       },
       {
         "id": "c3#3",
@@ -1649,7 +1927,7 @@ export const packExplainTightResult = {
         "fullTokens": 13,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 621
       },
       {
         "id": "served:r2:1",
@@ -1661,19 +1939,18 @@ export const packExplainTightResult = {
         "fullTokens": 51,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 621
       },
       {
         "id": "served:r2:2",
         "layer": 5,
         "section": "retrieved",
-        "detail": "none",
-        "tokens": 0,
+        "detail": "full",
+        "tokens": 109,
         "fullDetail": "full",
         "fullTokens": 109,
-        "reason": "budget",
-        "replacedBy": "names",
-        "entersAt": 605
+        "reason": "included",
+        "entersAt": 463
       }
     ]
   } satisfies PackExplainResult;
@@ -1707,25 +1984,26 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "5dd67f57e2bae068b110488174a58ca6eae6d13b3dc15c617bd0a3ac275c78e2",
+        "checksum": "adafb6e7ce9c3fbd1d0a5f39764a5ebcb962afa093e43139e9150146f3f59e61",
         "encoding": "o200k_base",
-        "used": 188,
+        "used": 297,
         "sections": [
           {"name": "currentContext", "tokens": 54},
           {"name": "names", "tokens": 55},
-          {"name": "activeMemory", "tokens": 79}
+          {"name": "activeMemory", "tokens": 79},
+          {"name": "retrieved", "tokens": 109}
         ],
-        "dropped": 7
+        "dropped": 6
       },
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "0137624a7d5db31866b1a659819bacada0ee2012d8f9cbfd9534a9e232685729",
+        "checksum": "d19312813fd7a0b4da671fe4d72f55439d434edbe7e7a6071b76ac6db75eb785",
         "encoding": "o200k_base",
-        "used": 936,
+        "used": 1056,
         "sections": [
           {"name": "currentContext", "tokens": 130},
-          {"name": "activeMemory", "tokens": 571},
+          {"name": "activeMemory", "tokens": 691},
           {"name": "retrieved", "tokens": 235}
         ],
         "dropped": 0
@@ -1755,25 +2033,26 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "4d9e2335ad5fad8c7b27143feac91388608b27ab245ecd9cbe8294cbeeb6a875",
+        "checksum": "71281b70a6492da287201f6076d7a60563dfe5f21bd47306bd4ff5d65164e9e7",
         "encoding": "cl100k_base",
-        "used": 188,
+        "used": 297,
         "sections": [
           {"name": "currentContext", "tokens": 54},
           {"name": "names", "tokens": 55},
-          {"name": "activeMemory", "tokens": 79}
+          {"name": "activeMemory", "tokens": 79},
+          {"name": "retrieved", "tokens": 109}
         ],
-        "dropped": 7
+        "dropped": 6
       },
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "b721a47a4377686daf227417f0c9bec1e8e5ff07dbc180124964388b1a829378",
+        "checksum": "b48f5e6f73e0002a1332dc60b0ed7c008a3d5c019168905f3854e8b97587739b",
         "encoding": "cl100k_base",
-        "used": 937,
+        "used": 1057,
         "sections": [
           {"name": "currentContext", "tokens": 130},
-          {"name": "activeMemory", "tokens": 571},
+          {"name": "activeMemory", "tokens": 691},
           {"name": "retrieved", "tokens": 236}
         ],
         "dropped": 0
@@ -1793,12 +2072,12 @@ export const packWhatIfTooManyError = {
 // testdata/protocol/examples/pack-diff/loop.json
 export const packDiffLoopParams = {
     "session": "main",
-    "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "to": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+    "from": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "to": "d8565daf126a23b8a59bee0ff1d47d0898c1af9520cf28d247c6636ae08e24cc"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
-      "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+      "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
       "match": true,
       "sequence": 9,
       "used": 399,
@@ -1807,10 +2086,10 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+      "checksum": "d8565daf126a23b8a59bee0ff1d47d0898c1af9520cf28d247c6636ae08e24cc",
       "match": true,
-      "sequence": 37,
-      "used": 971,
+      "sequence": 43,
+      "used": 1091,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
@@ -1820,6 +2099,30 @@ export const packDiffLoopResult = {
     "added": [
       {
         "id": "c1#4",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 73
+      },
+      {
+        "id": "c1#5/1",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 21
+      },
+      {
+        "id": "c1#5/2",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 26
+      },
+      {
+        "id": "c1#6",
         "section": "activeMemory",
         "from": "none",
         "to": "full",
@@ -1946,7 +2249,7 @@ export const packDiffLoopResult = {
 // testdata/protocol/examples/pack-diff/unknown.json
 export const packDiffUnknownParams = {
     "session": "main",
-    "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "from": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "to": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies PackDiffParams;
 export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
@@ -1954,12 +2257,12 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
     "session": "main",
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "render": "gemini-contents"
   } satisfies PackReplayParams;
 export const packReplayRenderingResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "rebuilt": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "rebuilt": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "match": true,
     "pack": {
       "branches": {
@@ -2023,7 +2326,7 @@ export const packReplayRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -2119,7 +2422,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 38
+    "sequence": 44
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -2132,7 +2435,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 38
+    "sequence": 44
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -2143,7 +2446,7 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 39
+    "sequence": 45
   } satisfies PinRemoveResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
@@ -2160,7 +2463,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 40
+    "sequence": 46
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -2178,13 +2481,13 @@ export const auditQueryNewestResult = {
       {
         "entry": 3,
         "session": "main",
-        "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
-        "sequence": 37,
+        "checksum": "d8565daf126a23b8a59bee0ff1d47d0898c1af9520cf28d247c6636ae08e24cc",
+        "sequence": 43,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
           {"name": "system", "tokens": 21},
           {"name": "currentContext", "tokens": 8},
-          {"name": "activeMemory", "tokens": 436},
+          {"name": "activeMemory", "tokens": 556},
           {"name": "currentContext", "tokens": 34},
           {"name": "activeMemory", "tokens": 79},
           {"name": "currentContext", "tokens": 34},
@@ -2195,9 +2498,9 @@ export const auditQueryNewestResult = {
           {"name": "currentContext", "tokens": 54},
           {"name": "input", "tokens": 14}
         ],
-        "tokens": 971,
+        "tokens": 1091,
         "dropped": [],
-        "settings": "ad57a2ceb7e94627"
+        "settings": "ff67b6b619b9cc92"
       }
     ],
     "cursor": "3"
@@ -2360,35 +2663,35 @@ export const instructionsGetToolsResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 40,
+    "sequence": 46,
     "conversations": 3,
-    "turns": 9,
-    "fullTokens": 429,
-    "blobs": 3,
-    "blobBytes": 1669,
+    "turns": 11,
+    "fullTokens": 520,
+    "blobs": 5,
+    "blobBytes": 1748,
     "window": {
       "fromSequence": 1,
-      "toSequence": 40,
+      "toSequence": 46,
       "from": "2026-11-21T12:50:42.384Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 3,
-      "turns": 9
+      "turns": 11
     },
     "packs": 3,
-    "packTokens": 1769,
+    "packTokens": 1889,
     "budgetViolations": 0,
     "forcedDrops": 0,
     "unmeasured": 0,
-    "tokens": {"perPack": 589.6667, "perTurn": 196.5556, "fullHistoryPerPack": 390.6667},
-    "reduction": -0.5094,
-    "cachedShare": 0.4306,
+    "tokens": {"perPack": 629.6667, "perTurn": 171.7273, "fullHistoryPerPack": 421},
+    "reduction": -0.4956,
+    "cachedShare": 0.4019,
     "billed": {
-      "equivalents": 1370,
-      "fullHistoryEquivalents": 818,
-      "share": 1.6748,
+      "equivalents": 1490,
+      "fullHistoryEquivalents": 909,
+      "share": 1.6392,
       "pricedPacks": 3,
-      "dollars": 0.0034,
-      "fullHistoryDollars": 0.002
+      "dollars": 0.0037,
+      "fullHistoryDollars": 0.0023
     },
     "latency": {"count": 3, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
     "retrieval": {
@@ -2428,7 +2731,7 @@ export const metricsGetCountsResult = {
       },
       {
         "method": "hexapla/conversation/record",
-        "count": 8,
+        "count": 9,
         "p50Ms": 0.724,
         "p95Ms": 16.384,
         "p99Ms": 16.384
@@ -2477,34 +2780,56 @@ export const metricsGetCountsResult = {
         "p95Ms": 0.181,
         "p99Ms": 0.181
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 2.048, "p95Ms": 2.435, "p99Ms": 2.435},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 2.435, "p95Ms": 2.435, "p99Ms": 2.435},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/change/list", "count": 1, "p50Ms": 2.048, "p95Ms": 2.435, "p99Ms": 2.435},
+      {
+        "method": "hexapla/problem/lookup",
+        "count": 1,
+        "p50Ms": 2.435,
+        "p95Ms": 2.435,
+        "p99Ms": 2.435
+      },
+      {
+        "method": "hexapla/entity/neighbors",
+        "count": 1,
+        "p50Ms": 1.448,
+        "p95Ms": 1.448,
+        "p99Ms": 1.448
+      },
+      {
+        "method": "hexapla/context/predict",
+        "count": 1,
+        "p50Ms": 0.128,
+        "p95Ms": 0.861,
+        "p99Ms": 0.861
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.215, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
       {
         "method": "hexapla/budget/report",
         "count": 2,
-        "p50Ms": 0.215,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
+        "p50Ms": 0.304,
+        "p95Ms": 0.861,
+        "p99Ms": 0.861
       },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
       {
         "method": "hexapla/pack/explain",
         "count": 1,
-        "p50Ms": 0.256,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
-      },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.304, "p95Ms": 0.861, "p99Ms": 0.861},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {
-        "method": "hexapla/instructions/get",
-        "count": 2,
         "p50Ms": 0.181,
         "p95Ms": 0.256,
         "p99Ms": 0.256
+      },
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.108, "p95Ms": 4.871, "p99Ms": 4.871},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.215, "p95Ms": 1.024, "p99Ms": 1.024},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/instructions/get",
+        "count": 2,
+        "p50Ms": 0.215,
+        "p95Ms": 0.304,
+        "p99Ms": 0.304
       }
     ]
   } satisfies MetricsGetResult;
@@ -2512,35 +2837,35 @@ export const metricsGetCountsResult = {
 // testdata/protocol/examples/metrics-get/window.json
 export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
 export const metricsGetWindowResult = {
-    "sequence": 40,
+    "sequence": 46,
     "conversations": 3,
-    "turns": 9,
-    "fullTokens": 429,
-    "blobs": 3,
-    "blobBytes": 1669,
+    "turns": 11,
+    "fullTokens": 520,
+    "blobs": 5,
+    "blobBytes": 1748,
     "window": {
       "fromSequence": 14,
-      "toSequence": 40,
+      "toSequence": 46,
       "from": "2026-11-21T12:50:42.407Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 2,
-      "turns": 5
+      "turns": 6
     },
     "packs": 1,
-    "packTokens": 971,
+    "packTokens": 1091,
     "budgetViolations": 0,
     "forcedDrops": 0,
     "unmeasured": 0,
-    "tokens": {"perPack": 971, "perTurn": 194.2, "fullHistoryPerPack": 464},
-    "reduction": -1.0927,
-    "cachedShare": 0.3781,
+    "tokens": {"perPack": 1091, "perTurn": 181.8333, "fullHistoryPerPack": 555},
+    "reduction": -0.9658,
+    "cachedShare": 0.336,
     "billed": {
-      "equivalents": 771.5,
-      "fullHistoryEquivalents": 287,
-      "share": 2.6882,
+      "equivalents": 891.5,
+      "fullHistoryEquivalents": 378,
+      "share": 2.3585,
       "pricedPacks": 1,
-      "dollars": 0.0019,
-      "fullHistoryDollars": 0.0007
+      "dollars": 0.0022,
+      "fullHistoryDollars": 0.0009
     },
     "latency": {"count": 1, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
     "retrieval": {
@@ -2570,7 +2895,7 @@ export const metricsGetWindowResult = {
       },
       {
         "method": "hexapla/conversation/record",
-        "count": 8,
+        "count": 9,
         "p50Ms": 0.152,
         "p95Ms": 9.742,
         "p99Ms": 9.742
@@ -2619,36 +2944,58 @@ export const metricsGetWindowResult = {
         "p95Ms": 0.128,
         "p99Ms": 0.128
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.512, "p95Ms": 0.512, "p99Ms": 0.512},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.362, "p95Ms": 0.362, "p99Ms": 0.362},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.861, "p95Ms": 1.448, "p99Ms": 1.448},
+      {"method": "hexapla/change/list", "count": 1, "p50Ms": 0.512, "p95Ms": 0.512, "p99Ms": 0.512},
+      {
+        "method": "hexapla/problem/lookup",
+        "count": 1,
+        "p50Ms": 0.362,
+        "p95Ms": 0.362,
+        "p99Ms": 0.362
+      },
+      {
+        "method": "hexapla/entity/neighbors",
+        "count": 1,
+        "p50Ms": 0.108,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {
+        "method": "hexapla/context/predict",
+        "count": 1,
+        "p50Ms": 0.861,
+        "p95Ms": 1.448,
+        "p99Ms": 1.448
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.045, "p95Ms": 0.512, "p99Ms": 0.512},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.181, "p95Ms": 0.215, "p99Ms": 0.215},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 2.048, "p95Ms": 2.048, "p99Ms": 2.048},
+      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
       {
         "method": "hexapla/budget/report",
         "count": 2,
-        "p50Ms": 0.045,
+        "p50Ms": 0.181,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.181, "p95Ms": 0.215, "p99Ms": 0.215},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
       {
         "method": "hexapla/pack/explain",
         "count": 1,
-        "p50Ms": 2.048,
-        "p95Ms": 2.048,
-        "p99Ms": 2.048
-      },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.512, "p99Ms": 0.512},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {
-        "method": "hexapla/instructions/get",
-        "count": 2,
         "p50Ms": 0.181,
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
-      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724}
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.215, "p95Ms": 1.024, "p99Ms": 1.024},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/instructions/get",
+        "count": 2,
+        "p50Ms": 0.215,
+        "p95Ms": 0.304,
+        "p99Ms": 0.304
+      },
+      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861}
     ]
   } satisfies MetricsGetResult;
 
@@ -2669,9 +3016,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 40
+    "sequence": 46
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 45, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 51, "completed": "c3"} satisfies SessionCloseResult;
