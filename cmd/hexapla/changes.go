@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,11 +75,11 @@ func writeChanges(w io.Writer, result *wire.ChangeListResult) {
 		fmt.Fprintln(w, "nothing was changed")
 		return
 	}
-	rows := [][]string{{"when", "turn", "change", "file", "lines", "by"}}
+	rows := [][]string{{"when", "turn", "change", "lines", "file", "by"}}
 	var notes []string
 	for i := range result.Changes {
 		c := &result.Changes[i]
-		rows = append(rows, []string{dayAndTime(c.Time), c.Turn, c.ChangeType, fileShown(c), linesShown(c), authorShown(c)})
+		rows = append(rows, []string{dayAndTime(c.Time), c.Turn, c.ChangeType, linesShown(c), fileShown(c), authorShown(c)})
 		note := c.Summary
 		if c.Source == "housekeeping" {
 			note = strings.TrimSpace("said: " + note)
@@ -86,7 +87,11 @@ func writeChanges(w io.Writer, result *wire.ChangeListResult) {
 		notes = append(notes, note)
 	}
 	var table strings.Builder
-	writeAligned(&table, rows)
+	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(tw, strings.Join(row, "\t"))
+	}
+	_ = tw.Flush() // a builder takes everything
 	lines := strings.Split(strings.TrimRight(table.String(), "\n"), "\n")
 	for i, line := range lines {
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
