@@ -78,7 +78,7 @@ const (
 	predictCalls       = 400 // newest calls
 	lastFiles          = 3   // files that count as used last
 	shownCalls         = 12  // newest outputs that are looked at
-	maxReasons         = 4
+	maxReasons         = 6
 )
 
 // usage is what the calls of a conversation used, in order.

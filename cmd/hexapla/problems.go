@@ -11,6 +11,9 @@ import (
 	"hexapla/rpc/wire"
 )
 
+// maxProblemText is how many bytes of standard input are looked at.
+const maxProblemText = 4 << 20
+
 func newProblems(p program) *cobra.Command {
 	var folder folderFlags
 	var limit int
@@ -21,16 +24,27 @@ func newProblems(p program) *cobra.Command {
 		Long: `Problems takes an error message, or an output with errors in it, and shows in
 which tool outputs of a folder the same error stands, whatever its numbers,
 times and paths, and what resolved it: the command that passed then, the files
-that were changed in between, and what the assistant said of it.`,
+that were changed in between, and what the assistant said of it. ERROR is read
+from standard input where it is "-"; one that begins with a dash stands behind
+"--".`,
 		Example: `  hexapla problems "undefined: newRoot"
-  hexapla problems "$(go test ./... 2>&1)"`,
+  hexapla problems -- "--- FAIL: TestFlush"
+  go test ./... 2>&1 | hexapla problems -`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 || limit > 100 {
 				return usageError{fmt.Errorf("--limit %d: must be 1 to 100", limit)}
 			}
+			text := strings.Join(args, " ")
+			if text == "-" {
+				all, err := io.ReadAll(io.LimitReader(p.in, maxProblemText))
+				if err != nil {
+					return fmt.Errorf("look up problems: %w", err)
+				}
+				text = strings.ToValidUTF8(string(all), "\uFFFD")
+			}
 			return withSession(cmd, p, folder, func(ctx context.Context, s *server, session string) error {
-				params := wire.ProblemLookupParams{Session: session, Error: strings.Join(args, " "), Limit: limit}
+				params := wire.ProblemLookupParams{Session: session, Error: text, Limit: limit}
 				var result wire.ProblemLookupResult
 				if err := s.Call(ctx, wire.MethodProblemLookup, params, &result); err != nil {
 					return fmt.Errorf("look up problems: %w", err)

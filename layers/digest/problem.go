@@ -55,8 +55,11 @@ func Finding(text string, most int, c layers.Counter) string {
 		if x.heading || x.lead || strings.Count(x.text, " ") < 3 || strings.HasSuffix(x.text, "?") || announcement(x.text) {
 			continue
 		}
-		// Later sentences know more.
-		if n := resultScore(x, i); n >= score {
+		n := resultScore(x, i)
+		if tellsCause(x.text) {
+			n += 5
+		}
+		if n >= score { // later sentences know more
 			best, score = x.text, n
 		}
 	}
@@ -64,6 +67,17 @@ func Finding(text string, most int, c layers.Counter) string {
 		return ""
 	}
 	return oneLiner(capital(withoutPlaces(strings.TrimSpace(withoutLeadIn(best, false)))), most, c)
+}
+
+// tellsCause tells whether a sentence says why something was wrong.
+func tellsCause(text string) bool {
+	l := strings.ToLower(cutAtRune(text, 400))
+	for _, cue := range [...]string{"root cause", "the cause ", "the bug ", "the problem ", "the issue ", "was missing", "were missing", "is missing", "because ", "turned out", "turns out", "caused by"} {
+		if strings.Contains(l, cue) {
+			return true
+		}
+	}
+	return false
 }
 
 // Command is the significant part of the shell command that was tried; "" if it

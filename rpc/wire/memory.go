@@ -226,7 +226,7 @@ type Prediction struct {
 	Name string `json:"name"`
 	// The sum of all reasons, rounded to four places.
 	Score float64 `json:"score"`
-	// The weightiest first, at most 4.
+	// The weightiest first, at most 6.
 	Reasons []PredictionReason `json:"reasons"`
 }
 

@@ -832,7 +832,7 @@ export interface Prediction {
   name: string;
   /** The sum of all reasons, rounded to four places. */
   score: decimal;
-  /** The weightiest first, at most 4. */
+  /** The weightiest first, at most 6. */
   reasons: PredictionReason[];
 }
 

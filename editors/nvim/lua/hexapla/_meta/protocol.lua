@@ -479,7 +479,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field kind "file"|"function"|"conversation"|"question" # "file", "function", "conversation" or "question".
 ---@field name string # A path, an identifier, an id, or the question.
 ---@field score number # The sum of all reasons, rounded to four places.
----@field reasons hexapla.PredictionReason[] # The weightiest first, at most 4.
+---@field reasons hexapla.PredictionReason[] # The weightiest first, at most 6.
 
 ---ContextPredictResult is what the next turn is likely to need.
 ---@class hexapla.ContextPredictResult
