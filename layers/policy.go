@@ -63,6 +63,9 @@ type Policy struct {
 
 	// OpenErrors is how many open errors are never dropped; older ones may be.
 	OpenErrors int `json:"openErrors"`
+	// HintCap is the tokens of the line behind a failure that was met and
+	// resolved before; 0 for none.
+	HintCap    int `json:"hintCap"`
 	FreshCap   int `json:"freshCap"`   // tokens of one tool output as long as it is the input
 	ResultCap  int `json:"resultCap"`  // tokens of one tool output shown in full
 	ExcerptCap int `json:"excerptCap"` // tokens of one tool output shown as an excerpt
@@ -90,7 +93,7 @@ func DefaultPolicy() Policy {
 		ActiveMemory: 5, WindowStep: 5, WindowDeferrals: 3, Summaries: 5, Retrieved: 3,
 		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
 		LowWaterPercent: 33, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
-		OpenErrors: 5, FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
+		OpenErrors: 5, HintCap: 60, FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
 	}
 }
 
@@ -153,7 +156,7 @@ func (p Policy) Check() error {
 		{"lowWaterPercent", p.LowWaterPercent, 1, 100}, {"fullPercent", p.FullPercent, 0, 100},
 		{"excerptPercent", p.ExcerptPercent, 0, 100}, {"briefPercent", p.BriefPercent, 0, 100},
 		{"saidPercent", p.SaidPercent, 0, 100}, {"saidBriefPercent", p.SaidBriefPercent, 0, 100},
-		{"namesPercent", p.NamesPercent, 0, 90}, {"cutNamesPercent", p.CutNamesPercent, 0, 90}, {"openErrors", p.OpenErrors, 0, 50}, {"freshCap", p.FreshCap, 0, 1 << 20}, {"resultCap", p.ResultCap, 50, 1 << 20},
+		{"namesPercent", p.NamesPercent, 0, 90}, {"cutNamesPercent", p.CutNamesPercent, 0, 90}, {"openErrors", p.OpenErrors, 0, 50}, {"hintCap", p.HintCap, 0, 60}, {"freshCap", p.FreshCap, 0, 1 << 20}, {"resultCap", p.ResultCap, 50, 1 << 20},
 		{"excerptCap", p.ExcerptCap, 20, 1 << 20}, {"callCap", p.CallCap, 20, 1 << 20}, {"callBriefCap", p.CallBriefCap, 10, 1 << 20}, {"fillNamesPercent", p.FillNamesPercent, 0, 90}, {"fillNamesCap", p.FillNamesCap, 0, 1 << 20},
 		{"namesPathPercent", p.NamesPathPercent, 0, 1000},
 		{"namesCap", p.NamesCap, 0, 1 << 20}, {"digestCap", p.DigestCap, 0, 4000},

@@ -17,7 +17,8 @@ import (
 type completion struct {
 	id           string
 	record       conversationRecord
-	appended     []layers.Turn // turns of the same write, not in the store yet
+	appended     []layers.Turn   // turns of the same write, not in the store yet
+	changed      []changeVersion // changes of files, likewise
 	outcome      layers.Outcome
 	housekeeping *layers.Housekeeping
 }
@@ -61,12 +62,23 @@ func (ws *Workspace) keepHouse(tx *storage.Tx, c completion) (kept, error) {
 	if err != nil {
 		return kept{}, err
 	}
+	turns := out.exchange.Conversation.Turns
+	if c.outcome != "" {
+		if err := ws.believeCalls(tx, &c, turns); err != nil {
+			return kept{}, err
+		}
+	}
 	text := digest.RenderHeader(out.trio.Header) + digest.RenderSummary(out.trio.Summary, c.id)
 	tx.Put(storage.Draft{
 		Kind: kindTrio, ID: c.id, Parent: c.id, Body: encode(out.trio),
 		Terms: terms.NewDoc(text, digest.EntitiesOf(text)).Encode(),
 	})
 	if c.housekeeping != nil {
+		// Changes go first, as before turns: see putChanges.
+		c.housekeeping = out.said()
+		if err := sayChanges(tx, c, out.exchange.Conversation.Turns); err != nil {
+			return kept{}, err
+		}
 		tx.Put(storage.Draft{Kind: kindHousekeeping, ID: c.id, Parent: c.id, Body: encode(out.says)})
 	}
 	return out, nil

@@ -27,6 +27,23 @@ type preparedOutput struct {
 	hasBlob  bool // staged is to be added
 	terms    []byte
 	mentions []storage.Mention
+	changes  []digest.FileChange // that the call made
+}
+
+// pending are the tool calls that wait for their results.
+type pending struct {
+	query string // that opened the conversation
+	calls map[string]digest.MadeCall
+}
+
+// take notes what a turn asks or calls.
+func (p *pending) take(turn *layers.Turn) {
+	if turn.Role == layers.RoleUser && turn.Kind == layers.InputUserQuery {
+		p.query = turn.Text
+	}
+	for _, call := range turn.Calls {
+		p.calls[call.ID] = digest.MadeCall{Call: call, Said: turn.Text, Query: p.query}
+	}
 }
 
 // prepare checks the turns, stores large outputs beside the store, compresses
@@ -43,7 +60,7 @@ func (ws *Workspace) prepare(ctx context.Context, session string, req RecordRequ
 	default:
 		return nil, invalid("outcome", "must be %q or %q", layers.OutcomeCompleted, layers.OutcomeError)
 	}
-	inputs, err := ws.pendingCalls(session)
+	waiting, err := ws.pendingCalls(session)
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +70,8 @@ func (ws *Workspace) prepare(ctx context.Context, session string, req RecordRequ
 		if err := checkTurn(path, &turn); err != nil {
 			return nil, err
 		}
-		for _, call := range turn.Calls {
-			inputs[call.ID] = call
-		}
-		p, err := ws.prepareTurn(ctx, path, turn, inputs)
+		waiting.take(&turn)
+		p, err := ws.prepareTurn(ctx, path, turn, waiting.calls)
 		if err != nil {
 			return nil, err
 		}
@@ -69,14 +84,19 @@ func (ws *Workspace) prepare(ctx context.Context, session string, req RecordRequ
 const callsBack = 8
 
 // pendingCalls returns the tool calls of the last turns of the session's
-// conversation in progress, by their id.
-func (ws *Workspace) pendingCalls(session string) (map[string]layers.ToolCall, error) {
-	calls := map[string]layers.ToolCall{}
+// conversation in progress, by their id, and what was asked in it.
+func (ws *Workspace) pendingCalls(session string) (pending, error) {
+	waiting := pending{calls: map[string]digest.MadeCall{}}
 	err := ws.view(0, func(v storage.View) error {
 		id, _, err := ongoing(v, session)
 		if err != nil || id == "" {
 			return err
 		}
+		first, _, _, err := latest[turnRecord](v, kindTurn, turnID(id, 1))
+		if err != nil {
+			return err
+		}
+		waiting.take(&first.Turn)
 		n := v.ListLen(listOfTurns(id))
 		entries, err := v.List(listOfTurns(id), max(0, n-callsBack), n)
 		if err != nil {
@@ -87,13 +107,11 @@ func (ws *Workspace) pendingCalls(session string) (map[string]layers.ToolCall, e
 			if err != nil {
 				return err
 			}
-			for _, call := range body.Calls {
-				calls[call.ID] = call
-			}
+			waiting.take(&body.Turn)
 		}
 		return nil
 	})
-	return calls, err
+	return waiting, err
 }
 
 func checkTurn(path string, turn *layers.Turn) error {
@@ -139,7 +157,7 @@ func checkTurn(path string, turn *layers.Turn) error {
 	return invalid(path+".kind", `must be "user_query", "tool_response" or "user_feedback"`)
 }
 
-func (ws *Workspace) prepareTurn(ctx context.Context, path string, turn layers.Turn, inputs map[string]layers.ToolCall) (preparedTurn, error) {
+func (ws *Workspace) prepareTurn(ctx context.Context, path string, turn layers.Turn, calls map[string]digest.MadeCall) (preparedTurn, error) {
 	p := preparedTurn{turn: turn}
 	p.turn.Results = append([]layers.ToolResult(nil), turn.Results...)
 	for i := range p.turn.Results {
@@ -148,13 +166,16 @@ func (ws *Workspace) prepareTurn(ctx context.Context, path string, turn layers.T
 		if len(result.Content) > maxTextSize {
 			return p, &TooLargeError{Path: at + ".content", Limit: maxTextSize}
 		}
-		call := inputs[result.CallID]
+		made, known := calls[result.CallID]
 		if result.Tool == "" {
-			result.Tool = either(call.Name, "tool")
+			result.Tool = either(made.Call.Name, "tool")
 		}
-		output, err := ws.prepareOutput(ctx, at, result, call.Input)
+		output, err := ws.prepareOutput(ctx, at, result, made.Call.Input)
 		if err != nil {
 			return p, err
+		}
+		if known {
+			output.changes = digest.FileChanges(made, result, ws.standard())
 		}
 		p.outputs = append(p.outputs, output)
 	}

@@ -81,12 +81,14 @@ func (ws *Workspace) record(tx *storage.Tx, session string, req RecordRequest, t
 	}
 	number, total := at.turns, at.total
 	appended := make([]layers.Turn, 0, len(turns))
+	var changed []changeVersion
 	for i := range turns {
 		p := &turns[i]
 		number++
 		total += int64(p.tokens)
 		turn := p.turn
 		turn.Number = number
+		changed = append(changed, putChanges(tx, at, p, number)...)
 		tx.Put(storage.Draft{
 			Kind: kindTurn, ID: turnID(at.id, number), Parent: at.id, Lists: []string{listOfTurns(at.id)},
 			Body:  encode(turnRecord{Turn: turn, Tokens: p.tokens, Total: total}),
@@ -114,7 +116,7 @@ func (ws *Workspace) record(tx *storage.Tx, session string, req RecordRequest, t
 	}
 	tx.Add(counterTurns, int64(len(turns)))
 	reply.Conversation = at.id
-	change := completion{id: at.id, record: at.record, appended: appended, housekeeping: req.Housekeeping}
+	change := completion{id: at.id, record: at.record, appended: appended, changed: changed, housekeeping: req.Housekeeping}
 	var out kept
 	switch {
 	case req.Done:
@@ -148,6 +150,7 @@ func (ws *Workspace) record(tx *storage.Tx, session string, req RecordRequest, t
 // placement is where turns go.
 type placement struct {
 	id     string
+	by     sessionRecord
 	record conversationRecord
 	turns  int   // turns that the conversation has
 	total  int64 // tokens of all the session's turns
@@ -164,6 +167,7 @@ func (ws *Workspace) place(tx *storage.Tx, v storage.View, session string, req R
 	if !ok || body.Closed {
 		return at, fmt.Errorf("session %q is closed: %w", session, ErrNotFound)
 	}
+	at.by = body
 	current, record, err := ongoing(v, session)
 	if err != nil {
 		return at, err

@@ -23,6 +23,7 @@ const (
 	kindHousekeeping = "housekeeping"
 	kindUsage        = "usage"
 	kindPin          = "pin"
+	kindChange       = "change"
 )
 
 // Counters of a workspace.
@@ -131,6 +132,7 @@ type toolRecord struct {
 
 // Names of lists.
 const (
+	listChanges       = "changes"
 	listConversations = "conversations"
 	listPins          = "pins"
 	listRequests      = "requests"
@@ -141,6 +143,7 @@ func listOfSession(session string) string      { return "session/" + session + "
 func listOfUsage(model string) string          { return "usage/" + model }
 func listOfServed(session string) string       { return "session/" + session + "/served" }
 func listOfTurns(conversation string) string   { return conversation + "/turns" }
+func listOfChanges(conversation string) string { return conversation + "/changes" }
 func turnID(conversation string, n int) string { return conversation + "#" + strconv.Itoa(n) }
 func outputID(conversation string, n, i int) string {
 	return turnID(conversation, n) + "/" + strconv.Itoa(i+1)

@@ -128,6 +128,9 @@ func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next
 	if err != nil {
 		return c, nil, err
 	}
+	if pieces, err = p.withHints(pieces, outputs); err != nil {
+		return c, nil, err
+	}
 	c.Pieces = pieces[:len(pieces):len(pieces)]
 	var front []layers.Piece
 	if withContext {
@@ -339,5 +342,12 @@ func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) err
 		s.pending = piece.Fresh[0].Tokens
 	}
 	c.Pieces = append(c.Pieces[:len(c.Pieces):len(c.Pieces)], piece)
-	return nil
+	if pending.kind != layers.InputToolResponse {
+		return nil
+	}
+	hint, err := p.pendingHint(c.ID, id, pending.content)
+	if err == nil && hint.Text != "" {
+		c.Pieces = append(c.Pieces, layers.Piece{ID: hintID(id), Seq: p.view.Seq(), Served: true, Forms: []layers.Form{hint}})
+	}
+	return err
 }

@@ -46,6 +46,7 @@ type output struct {
 	tried   bool  // whether there is an attempt
 	about   digest.Subject
 	blob    layers.BlobRef
+	errors  []string // error patterns in it
 }
 
 func (c *threadCache) get(key threadKey) *thread {
@@ -132,7 +133,7 @@ func (t *thread) add(pieces []layers.Piece, turn *layers.Turn) {
 			call = layers.ToolCall{Name: result.Tool}
 		}
 		delete(t.calls, result.CallID)
-		out := output{id: pieces[i].ID, seq: pieces[i].Seq, about: digest.About(call), blob: result.Blob}
+		out := output{id: pieces[i].ID, seq: pieces[i].Seq, about: digest.About(call), blob: result.Blob, errors: result.Compressed.ErrorPatterns}
 		out.attempt, out.tried = digest.AttemptOf(call, result)
 		t.outputs = append(t.outputs, out)
 	}

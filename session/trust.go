@@ -12,9 +12,9 @@ import (
 	"hexapla/storage"
 )
 
-// maxEvidence bounds the bytes of old texts that housekeeping is checked
+// maxEvidenceBytes bounds the bytes of old texts that housekeeping is checked
 // against. What would be in more than that is taken to be true.
-const maxEvidence = 16 << 20
+const maxEvidenceBytes = 16 << 20
 
 // evidence is what was said and printed in a conversation, and behind it in the
 // layer 0 that the model saw, in the session's earlier conversations and in the
@@ -28,7 +28,7 @@ func (ws *Workspace) evidence(v storage.View, c completion, turns []layers.Turn)
 			outputs = append(outputs, c.appended[i].Results[k].Content)
 		}
 	}
-	w := &witness{ws: ws, view: v, session: c.record.Session, conversation: c.id, turns: turns, texts: outputs, left: maxEvidence}
+	w := &witness{ws: ws, view: v, session: c.record.Session, conversation: c.id, turns: turns, texts: outputs, left: maxEvidenceBytes}
 	e.IDs = w.known
 	e.More = func() (string, bool) {
 		text, ok := w.next()

@@ -52,6 +52,10 @@ type Workspace struct {
 	settings    string                             // digest of the policy
 	fidelity    bounded[trioVersion, digest.Fidelity]
 	sums        sync.Pool // of *layers.Digester, for predictions
+	tries       bounded[triesKey, []try]
+	hints       bounded[hintKey, layers.Form]
+	spoken      bounded[triesKey, *spoken]
+	uses        bounded[triesKey, *usage]
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup

@@ -16,6 +16,7 @@ import (
 const (
 	setCompaction = "compaction" // places where a recorded client compacted itself
 	setCounting   = "counting"   // prompts whose size the provider told
+	setPrediction = "prediction" // files that the next tool calls name
 )
 
 // evalOptions are the flags of eval.
@@ -53,6 +54,12 @@ provider told. Each is predicted from our own count, by the default factor, and
 by what the usage of the calls before it taught (as for a budget in the
 provider's tokens). It shows the relative error of both.
 
+The set prediction is the tool calls of the same sessions. Before each model call
+that calls tools with files, context/predict is asked of what was recorded until
+then. The share is that of the files that the calls name which are among the ten
+that it names first; beside it stands the share that is among the ten files that
+calls named last.
+
 The folder holds claude-code/*.jsonl; for compaction also compaction-gold/compaction_gold.json,
 and the transcripts at the paths that it names. A place that cannot be measured is told on standard
 error with file and reason, does not count, and makes the exit code 1.
@@ -70,7 +77,7 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.data, "data", "", "`folder` of the recorded sessions and of what was needed")
-	cmd.Flags().StringVar(&o.set, "set", "", "what to measure: "+setCompaction+" or "+setCounting)
+	cmd.Flags().StringVar(&o.set, "set", "", "what to measure: "+setCompaction+", "+setCounting+" or "+setPrediction)
 	cmd.Flags().IntSliceVar(&o.budgets, "budgets", []int{3000, 8000, 20000}, "`tokens` that a pack may use, one measurement each")
 	cmd.Flags().StringVar(&o.model, "model", "", "`model` that counts tokens (default: the one of each transcript)")
 	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that differ, as `JSON`")
@@ -80,8 +87,8 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 
 func (o evalOptions) check() error {
 	switch {
-	case o.set != setCompaction && o.set != setCounting:
-		return fmt.Errorf("--set %q: must be %s or %s", o.set, setCompaction, setCounting)
+	case o.set != setCompaction && o.set != setCounting && o.set != setPrediction:
+		return fmt.Errorf("--set %q: must be %s, %s or %s", o.set, setCompaction, setCounting, setPrediction)
 	case o.data == "":
 		return errors.New("--data: name the folder of the recorded sessions")
 	}
@@ -107,8 +114,11 @@ func runEval(ctx context.Context, p program, r *replayer, o evalOptions) error {
 	} else if !info.IsDir() {
 		return fmt.Errorf("eval: %w", &fs.PathError{Op: "read", Path: o.data, Err: errors.New("not a folder")})
 	}
-	if o.set == setCounting {
+	switch o.set {
+	case setCounting:
 		return runCounting(p, r, o)
+	case setPrediction:
+		return runPrediction(ctx, p, r, o)
 	}
 	boundaries, err := readBoundaries(o.data)
 	if err != nil {

@@ -106,7 +106,9 @@ It never calls a model and never uses the network.`,
   hexapla explain --budget 8000               what is in it, what is out, and why
   hexapla receipt                             what was lost when it was folded, and where it is
   hexapla search "torn last line"             conversations of the folder that speak of it
-  hexapla stats --since 7d                    what packs saved and what summaries keep`,
+  hexapla stats --since 7d                    what packs saved and what summaries keep
+  hexapla changes main.go                     who changed a file, when and what for
+  hexapla problems "undefined: newRoot"       where an error was met before and what resolved it`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -123,7 +125,7 @@ It never calls a model and never uses the network.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("data-dir", "", "folder of the stores (default: $HEXAPLA_DATA_DIR, else the user's data folder)")
-	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newStats(p), newVersion(p))
+	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newStats(p), newChanges(p), newProblems(p), newVersion(p))
 	return root
 }
 

@@ -40,3 +40,12 @@ func Known(n layers.Names, text string) layers.Names {
 		Identifiers: slices.DeleteFunc(slices.Clone(n.Identifiers), absent),
 	}
 }
+
+// Files returns the files that a tool call reads, searches or changes.
+func Files(call layers.ToolCall) []string { return digest.CallFiles(call) }
+
+// HasFile tells whether a file is among others, which may be written as a longer
+// or a shorter path.
+func HasFile(files []string, file string) bool {
+	return slices.ContainsFunc(files, func(f string) bool { return digest.SameFile(f, file) })
+}

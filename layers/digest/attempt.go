@@ -70,3 +70,14 @@ func About(made layers.ToolCall) Subject {
 	}
 	return Subject{}
 }
+
+// CallFiles returns the files that a call reads, searches or changes, in the
+// order in which it names them.
+func CallFiles(made layers.ToolCall) []string {
+	k := understand(made.Name, made.Input, false)
+	files := k.files
+	if len(files) == 0 && (k.kind == kindSearch || k.kind == kindList) && isFile(k.where, 0, true) {
+		files = []string{k.where}
+	}
+	return files
+}

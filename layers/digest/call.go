@@ -42,6 +42,10 @@ type call struct {
 	url     string
 	todos   []todo
 	brief   bool // texts of edits are not wanted
+	inserts bool // an edit puts its text in and takes none out
+	// everywhere tells that an edit replaces each occurrence, however many.
+	everywhere bool
+	edits      []FileChange // of patches and shell commands, file by file
 }
 
 type todo struct {
@@ -144,7 +148,10 @@ func (c *call) edit(args object) {
 	case "view":
 		c.kind, c.change = kindRead, ""
 		return
+	case "insert":
+		c.inserts = true
 	}
+	c.everywhere = strings.Trim(args.raw("replace_all", "replaceAll"), `"`) == "true"
 	c.take(args)
 	for _, raw := range firstElements(args.raw("edits"), 16) {
 		c.take(readObject(raw))
@@ -187,6 +194,8 @@ func clip(s string) string { return cutAtRune(s, maxFieldBytes) }
 func (c *call) patch(patch string) {
 	c.kind = kindEdit
 	var old, text strings.Builder
+	from := ""         // the name before, of a unified diff
+	var at *FileChange // the file that lines belong to
 	for patch != "" && old.Len()+text.Len() < maxFieldBytes {
 		var line string
 		line, patch, _ = strings.Cut(patch, "\n")
@@ -194,22 +203,54 @@ func (c *call) patch(patch string) {
 		if name, ok := strings.CutPrefix(line, "*** Update File: "); ok {
 			c.addFile(name)
 			c.change = "modify"
+			at = c.edited("modify", name, "")
 		} else if name, ok := strings.CutPrefix(line, "*** Add File: "); ok {
 			c.addFile(name)
 			if len(c.files) == 1 {
 				c.change, c.created = "create", true
 			}
+			at = c.edited("create", name, "")
 		} else if name, ok := strings.CutPrefix(line, "*** Delete File: "); ok {
 			c.addFile(name)
 			if len(c.files) == 1 {
 				c.change = "delete"
 			}
+			c.edited("delete", name, "")
+			at = nil
+		} else if name, ok := strings.CutPrefix(line, "*** Move to: "); ok && at != nil {
+			at.Type, at.From, at.File = "rename", at.File, strings.TrimSpace(name)
+		} else if name, ok := strings.CutPrefix(line, "--- "); ok && (strings.HasPrefix(name, "a/") || name == "/dev/null") {
+			from = strings.TrimPrefix(name, "a/")
 		} else if name, ok := strings.CutPrefix(line, "+++ b/"); ok {
 			c.addFile(name)
+			switch {
+			case from == "/dev/null":
+				at = c.edited("create", name, "")
+			case from != "" && from != name:
+				at = c.edited("rename", name, from)
+			default:
+				at = c.edited("modify", name, "")
+			}
+		} else if line == "+++ /dev/null" && from != "" {
+			c.addFile(from)
+			at = c.edited("delete", from, "")
 		} else if strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "+++") {
 			text.WriteString(line[1:] + "\n")
+			if at != nil && strings.TrimSpace(line[1:]) != "" {
+				at.Added++
+			}
 		} else if strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "---") {
 			old.WriteString(line[1:] + "\n")
+			if at != nil && strings.TrimSpace(line[1:]) != "" {
+				at.Removed++
+			}
+		}
+	}
+	for i := range c.edits {
+		// "Delete File" does not say what was in it; of a long patch the end was not read.
+		e := &c.edits[i]
+		if e.Counted = patch == "" && e.Added+e.Removed > 0; !e.Counted {
+			e.Added, e.Removed = 0, 0
 		}
 	}
 	c.old, c.text = old.String(), text.String()

@@ -264,13 +264,33 @@ func (c *call) changesOf(segment string) {
 	case "rm":
 		change = "delete"
 	case "git":
-		if len(words) > 1 && words[1] == "rm" {
+		switch {
+		case len(words) < 2:
+		case words[1] == "rm":
 			change = "delete"
-		} else if len(words) > 1 && words[1] == "mv" {
+		case words[1] == "mv":
 			change = "modify"
+			c.moved(words[2:], "rename")
+		case words[1] == "restore", words[1] == "checkout" && contains(words, "--"):
+			for _, w := range words[2:] {
+				if w = strings.Trim(w, `'"`); !strings.HasPrefix(w, "-") && isFile(w, 0, true) && !strings.ContainsAny(w, "*$") {
+					c.edited("modify", w, "")
+				}
+			}
 		}
 	case "mv":
 		change = "modify"
+		c.moved(words[1:], "rename")
+	case "cp":
+		c.moved(words[1:], "create")
+	case "touch":
+		for _, w := range words[1:] {
+			if w = strings.Trim(w, `'"`); isFile(w, 0, true) && !outside(w) && !strings.ContainsAny(w, "*$") {
+				c.edited("create", w, "")
+			}
+		}
+	case "echo", "printf", "cat":
+		c.written(segment)
 	case "sed":
 		if contains(words, "-i") || contains(words, "-i.bak") {
 			change = "modify"
@@ -284,6 +304,9 @@ func (c *call) changesOf(segment string) {
 		if !strings.HasPrefix(w, "-") && !strings.ContainsAny(w, "*$") && isFile(w, 0, true) && !strings.HasPrefix(w, ".git/") && !strings.Contains(w, "/.git/") {
 			c.addFile(w)
 			c.change = change
+			if words[0] != "mv" && (words[0] != "git" || words[1] != "mv") && !outside(w) {
+				c.edited(change, w, "")
+			}
 		}
 	}
 }

@@ -354,8 +354,11 @@ func intent(text string) string {
 	return best
 }
 
-func refactors(s *survey) bool {
-	l := strings.ToLower(cutAtRune(s.query, 2000))
+func refactors(s *survey) bool { return refactorCue(s.query) }
+
+// refactorCue tells whether a text asks for a change that keeps what code does.
+func refactorCue(text string) bool {
+	l := strings.ToLower(cutAtRune(text, 2000))
 	for _, cue := range [...]string{"refactor", "simplif", "rename", "clean up", "cleanup", "deduplicate", "restructure", "extract "} {
 		if strings.Contains(l, cue) {
 			return true

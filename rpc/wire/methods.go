@@ -59,6 +59,10 @@ const (
 	MethodContextRequest       = "hexapla/context/request"
 	MethodSearchQuery          = "hexapla/search/query"
 	MethodReferenceLookup      = "hexapla/reference/lookup"
+	MethodChangeList           = "hexapla/change/list"
+	MethodProblemLookup        = "hexapla/problem/lookup"
+	MethodEntityNeighbors      = "hexapla/entity/neighbors"
+	MethodContextPredict       = "hexapla/context/predict"
 	MethodPinAdd               = "hexapla/pin/add"
 	MethodPinRemove            = "hexapla/pin/remove"
 	MethodPinList              = "hexapla/pin/list"
@@ -113,6 +117,14 @@ func Methods() []Method {
 			"Finds conversations and tool outputs by relevance; the parts of each score are shown.", KindNotFound, KindQueryTooComplex, KindStateChanged),
 		request[ReferenceLookupParams, ReferenceLookupResult](MethodReferenceLookup, ClassRead,
 			"Finds where a file, function, concept or error was spoken of.", KindNotFound),
+		request[ChangeListParams, ChangeListResult](MethodChangeList, ClassRead,
+			"Lists changes of files, newest first: what, by whom, in which conversation.", KindNotFound),
+		request[ProblemLookupParams, ProblemLookupResult](MethodProblemLookup, ClassRead,
+			"Looks an error up: where it was met before and what resolved it.", KindNotFound),
+		request[EntityNeighborsParams, EntityNeighborsResult](MethodEntityNeighbors, ClassRead,
+			"Tells what is connected to a file, function, concept or error, with the conversations that show it.", KindNotFound),
+		request[ContextPredictParams, ContextPredictResult](MethodContextPredict, ClassRead,
+			"Tells what the session's next turn is likely to need, with why.", KindNotFound),
 		request[PinAddParams, PinAddResult](MethodPinAdd, ClassWrite,
 			"Pins a text: it stands in every pack of the workspace and is never dropped.", KindOpIDReused),
 		request[PinRemoveParams, PinRemoveResult](MethodPinRemove, ClassWrite,

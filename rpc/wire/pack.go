@@ -318,7 +318,8 @@ type Section struct {
 type PackItem struct {
 	// Id of a conversation ("c12"), a turn ("c12#3") or one of several tool
 	// outputs of a turn ("c12#3/2"); or a name such as "rollup", "heading",
-	// "context:c12", "related:c12" or "served:r4:1".
+	// "context:c12", "related:c12", "served:r4:1" or "seen:c12#3" (a line behind a
+	// failure that was met and resolved before).
 	ID string `json:"id"`
 	// The detail it is shown in: "header", "summary", "full", "excerpt"
 	// (beginning and end), "brief" (what it came to), "line" (that it

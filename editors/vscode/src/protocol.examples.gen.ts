@@ -7,6 +7,10 @@ import type {
   BlobReadResult,
   BudgetReportParams,
   BudgetReportResult,
+  ChangeListParams,
+  ChangeListResult,
+  ContextPredictParams,
+  ContextPredictResult,
   ContextRequestParams,
   ContextRequestResult,
   ConversationGetParams,
@@ -14,6 +18,8 @@ import type {
   ConversationRecordParams,
   ConversationRecordResult,
   DriftParams,
+  EntityNeighborsParams,
+  EntityNeighborsResult,
   ErrorData,
   HousekeepingApplyParams,
   HousekeepingApplyResult,
@@ -46,6 +52,8 @@ import type {
   PinListResult,
   PinRemoveParams,
   PinRemoveResult,
+  ProblemLookupParams,
+  ProblemLookupResult,
   RecordedParams,
   ReferenceLookupParams,
   ReferenceLookupResult,
@@ -211,7 +219,7 @@ export const packBuildLoopParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildLoopResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -274,7 +282,7 @@ export const packBuildLoopResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -307,7 +315,7 @@ export const packBuildLoopResult = {
 // testdata/protocol/examples/event-packed/loop.json
 export const eventPackedLoopParams = {
     "session": "main",
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "sequence": 9,
     "tokens": 399,
     "available": 3000,
@@ -325,7 +333,7 @@ export const packBuildRenderingParams = {
     "render": "anthropic-messages"
   } satisfies PackBuildParams;
 export const packBuildRenderingResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -388,7 +396,7 @@ export const packBuildRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -498,6 +506,76 @@ export const packBuildRenderingResult = {
     }
   } satisfies PackBuildResult;
 
+// testdata/protocol/examples/conversation-record/repaired.json
+export const conversationRecordRepairedParams = {
+    "session": "main",
+    "turns": [
+      {
+        "role": "assistant",
+        "text": "Each case assigns to d, so the last part wins. Let me add the parts instead.",
+        "toolCalls": [
+          {
+            "id": "call_e",
+            "name": "edit_file",
+            "input": {
+              "path": "timer/timer.go",
+              "old_string": "d = time.Duration(n) * time.Hour",
+              "new_string": "d += time.Duration(n) * time.Hour"
+            }
+          },
+          {"id": "call_t", "name": "shell", "input": {"command": "go test ./timer"}}
+        ],
+        "time": "2026-03-02T09:15:40Z"
+      },
+      {
+        "role": "tool",
+        "toolResults": [
+          {"callId": "call_e", "content": "The file timer/timer.go has been updated."},
+          {"callId": "call_t", "content": "ok  \texample.com/brewlog/timer\t0.004s\n"}
+        ],
+        "time": "2026-03-02T09:15:44Z"
+      }
+    ],
+    "key": "t-2b"
+  } satisfies ConversationRecordParams;
+export const conversationRecordRepairedResult = {
+    "conversation": "c1",
+    "turnNumbers": [4, 5],
+    "sequence": 14,
+    "opened": false,
+    "done": false,
+    "toolResults": [
+      {
+        "tool": "edit_file",
+        "summary": "edited timer/timer.go: 1 line → 1 line",
+        "entities": [],
+        "keyFiles": ["timer/timer.go"],
+        "errorPatterns": [],
+        "pointers": [],
+        "blob": {
+          "sha256": "368f898d11d3a6d35791f2ea43af365a839892d51378f399659478ffde27f277",
+          "size": 41,
+          "mime": "text/plain"
+        }
+      },
+      {
+        "tool": "shell",
+        "summary": "`go test ./timer`: passed (1 package)",
+        "entities": [],
+        "keyFiles": [],
+        "errorPatterns": [],
+        "pointers": [],
+        "blob": {
+          "sha256": "3426f64e8cc2416ca9b0b742c3a149fc177689fe7ba0e2dd2a821c6ba64a53b4",
+          "size": 38,
+          "mime": "text/plain"
+        }
+      }
+    ],
+    "flagged": [],
+    "warnings": []
+  } satisfies ConversationRecordResult;
+
 // testdata/protocol/examples/response-ingest/raw.json
 export const responseIngestRawParams = {
     "session": "main",
@@ -515,8 +593,8 @@ export const responseIngestRawResult = {
     "problems": [],
     "flagged": [],
     "conversation": "c1",
-    "turnNumber": 4,
-    "sequence": 15
+    "turnNumber": 6,
+    "sequence": 21
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/conversation-record/whole.json
@@ -536,7 +614,7 @@ export const conversationRecordWholeParams = {
 export const conversationRecordWholeResult = {
     "conversation": "c2",
     "turnNumbers": [1, 2],
-    "sequence": 22,
+    "sequence": 28,
     "opened": true,
     "done": true,
     "toolResults": [],
@@ -561,7 +639,7 @@ export const conversationRecordRepeatedParams = {
 export const conversationRecordRepeatedResult = {
     "conversation": "c2",
     "turnNumbers": [1, 2],
-    "sequence": 22,
+    "sequence": 28,
     "opened": true,
     "done": true,
     "toolResults": [],
@@ -616,7 +694,7 @@ export const toolRecordLogResult = {
       }
     },
     "duplicate": false,
-    "sequence": 23,
+    "sequence": 29,
     "warnings": []
   } satisfies ToolRecordResult;
 
@@ -690,7 +768,7 @@ export const housekeepingApplyLaterResult = {
     },
     "trimmed": [],
     "flagged": [],
-    "sequence": 27
+    "sequence": 33
   } satisfies HousekeepingApplyResult;
 
 // testdata/protocol/examples/housekeeping-apply/flagged.json
@@ -755,18 +833,18 @@ export const housekeepingApplyFlaggedResult = {
     },
     "trimmed": [],
     "flagged": [{"path": "llm.keyDecisions[1]", "kind": "path", "text": "timer/weeks.go"}],
-    "sequence": 31
+    "sequence": 37
   } satisfies HousekeepingApplyResult;
 
 // testdata/protocol/examples/event-drift/swing.json
-export const eventDriftSwingParams = {"session": "main", "drift": 0.6451612903225806, "from": 26, "to": 30} satisfies DriftParams;
+export const eventDriftSwingParams = {"session": "main", "drift": 0.6451612903225806, "from": 32, "to": 36} satisfies DriftParams;
 
 // testdata/protocol/examples/housekeeping-history/newest.json
 export const housekeepingHistoryNewestParams = {"session": "main", "limit": 2} satisfies HousekeepingHistoryParams;
 export const housekeepingHistoryNewestResult = {
     "versions": [
       {
-        "sequence": 30,
+        "sequence": 36,
         "drift": 0.6451612903225806,
         "currentContext": {
           "overallNarrative": "Coffee beans are sorted by colour, and nothing else matters now.",
@@ -784,7 +862,7 @@ export const housekeepingHistoryNewestResult = {
         }
       },
       {
-        "sequence": 26,
+        "sequence": 32,
         "drift": 0,
         "currentContext": {
           "overallNarrative": "Timers of brewlog are being made reliable.",
@@ -802,18 +880,14 @@ export const housekeepingHistoryNewestResult = {
         }
       }
     ],
-    "more": 26
+    "more": 32
   } satisfies HousekeepingHistoryResult;
 
 // testdata/protocol/examples/housekeeping-rollback/nothing.json
 export const housekeepingRollbackNothingParams = {"session": "main", "to": 27} satisfies HousekeepingRollbackParams;
-export const housekeepingRollbackNothingError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
-
-// testdata/protocol/examples/housekeeping-rollback/first.json
-export const housekeepingRollbackFirstParams = {"session": "main", "to": 26} satisfies HousekeepingRollbackParams;
-export const housekeepingRollbackFirstResult = {
-    "from": 30,
-    "to": 26,
+export const housekeepingRollbackNothingResult = {
+    "from": 36,
+    "to": 27,
     "currentContext": {
       "overallNarrative": "Timers of brewlog are being made reliable.",
       "currentObjective": "Fix ParseTimer",
@@ -824,8 +898,12 @@ export const housekeepingRollbackFirstResult = {
       "lastUpdated": "2026-03-02T09:20:00Z",
       "source": "housekeeping"
     },
-    "sequence": 33
+    "sequence": 39
   } satisfies HousekeepingRollbackResult;
+
+// testdata/protocol/examples/housekeeping-rollback/first.json
+export const housekeepingRollbackFirstParams = {"session": "main", "to": 26} satisfies HousekeepingRollbackParams;
+export const housekeepingRollbackFirstError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
 
 // testdata/protocol/examples/conversation-record/next.json
 export const conversationRecordNextParams = {
@@ -842,7 +920,7 @@ export const conversationRecordNextParams = {
 export const conversationRecordNextResult = {
     "conversation": "c3",
     "turnNumbers": [1],
-    "sequence": 37,
+    "sequence": 43,
     "opened": true,
     "done": false,
     "toolResults": [],
@@ -886,7 +964,7 @@ export const responseIngestStructuredResult = {
     "flagged": [],
     "conversation": "c3",
     "turnNumber": 2,
-    "sequence": 39
+    "sequence": 45
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/response-ingest/malformed.json
@@ -906,7 +984,7 @@ export const responseIngestMalformedResult = {
     "flagged": [],
     "conversation": "c3",
     "turnNumber": 3,
-    "sequence": 44
+    "sequence": 50
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/response-ingest/message.json
@@ -979,7 +1057,7 @@ export const responseIngestMessageResult = {
     "flagged": [],
     "conversation": "c3",
     "turnNumber": 4,
-    "sequence": 50
+    "sequence": 56
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/context-request/ids.json
@@ -1012,7 +1090,7 @@ export const contextRequestIdsResult = {
     "deferred": [{"conversation": "c99", "detail": "mixed", "reason": "not_found"}],
     "topics": [],
     "archived": [],
-    "sequence": 51
+    "sequence": 57
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-request/topics.json
@@ -1032,7 +1110,7 @@ export const contextRequestTopicsResult = {
       }
     ],
     "archived": ["c2"],
-    "sequence": 53
+    "sequence": 59
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/search-query/words.json
@@ -1042,12 +1120,12 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c3",
         "turn": 1,
-        "score": 0.876664,
-        "coverage": 0.687915,
+        "score": 0.872399,
+        "coverage": 0.659578,
         "parts": {
           "lexical": 1,
           "passage": 1,
-          "conversation": 0.710247,
+          "conversation": 0.68252,
           "temporal": 0.994036,
           "entities": 0,
           "errors": 0,
@@ -1068,11 +1146,11 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c2",
         "turn": 2,
-        "score": 0.845689,
+        "score": 0.865984,
         "coverage": 1,
         "parts": {
-          "lexical": 0.519963,
-          "passage": 0.875041,
+          "lexical": 0.545155,
+          "passage": 0.928403,
           "conversation": 1,
           "temporal": 0.988468,
           "entities": 0.5,
@@ -1092,8 +1170,8 @@ export const searchQueryWordsResult = {
         }
       }
     ],
-    "cursor": "2@53",
-    "sequence": 53,
+    "cursor": "2@59",
+    "sequence": 59,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -1114,13 +1192,13 @@ export const searchQueryOutputResult = {
           "size": 238,
           "mime": "text/plain"
         },
-        "score": 0.621827,
+        "score": 0.62123,
         "coverage": 1,
         "parts": {
           "lexical": 1,
           "passage": 0,
           "conversation": 1,
-          "temporal": 0.985222,
+          "temporal": 0.983284,
           "entities": 0.142857,
           "errors": 0,
           "visits": 0
@@ -1132,14 +1210,14 @@ export const searchQueryOutputResult = {
           "topic": "ParseTimer lost hours",
           "keyEntities": ["timer/timer.go", "ParseTimer"],
           "outcome": "completed",
-          "tokenCount": 364,
+          "tokenCount": 455,
           "summary": "Parts are added now",
           "source": "housekeeping"
         }
       }
     ],
-    "cursor": "1@53",
-    "sequence": 53,
+    "cursor": "1@59",
+    "sequence": 59,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -1151,16 +1229,178 @@ export const referenceLookupFileResult = {
         "kind": "file",
         "name": "timer.go",
         "mentions": [
-          {"conversation": "c2", "turn": 2, "sequence": 18},
+          {"conversation": "c2", "turn": 2, "sequence": 24},
+          {"conversation": "c1", "turn": 6, "sequence": 15},
+          {
+            "conversation": "c1",
+            "turn": 5,
+            "blob": {
+              "sha256": "368f898d11d3a6d35791f2ea43af365a839892d51378f399659478ffde27f277",
+              "size": 41,
+              "mime": "text/plain"
+            },
+            "sequence": 13
+          },
           {"conversation": "c1", "turn": 4, "sequence": 10},
           {"conversation": "c1", "turn": 2, "sequence": 6},
           {"conversation": "c1", "turn": 1, "sequence": 3}
         ],
-        "total": 4
+        "total": 6
       }
     ],
-    "sequence": 53
+    "sequence": 59
   } satisfies ReferenceLookupResult;
+
+// testdata/protocol/examples/change-list/file.json
+export const changeListFileParams = {"session": "main", "file": "timer.go"} satisfies ChangeListParams;
+export const changeListFileResult = {
+    "changes": [
+      {
+        "file": "timer/timer.go",
+        "changeType": "modify",
+        "summary": "+= in the three cases",
+        "impact": "low",
+        "added": 1,
+        "removed": 1,
+        "conversation": "c1",
+        "turn": "c1#5",
+        "time": "2026-03-02T09:15:44Z",
+        "by": {"session": "main", "agent": "coder", "model": "gpt-4o"},
+        "source": "call"
+      }
+    ],
+    "derived": false,
+    "sequence": 59
+  } satisfies ChangeListResult;
+
+// testdata/protocol/examples/problem-lookup/test.json
+export const problemLookupTestParams = {"session": "main", "error": "--- FAIL: TestParseTimer (0.02s)"} satisfies ProblemLookupParams;
+export const problemLookupTestResult = {
+    "problems": [
+      {
+        "pattern": "FAIL: TestParseTimer (<time>)",
+        "seen": [{"id": "c1#3/1", "conversation": "c1", "turn": 3, "sequence": 8}],
+        "total": 1,
+        "resolutions": [
+          {
+            "failed": {"id": "c1#3/1", "conversation": "c1", "turn": 3, "sequence": 8},
+            "resolved": {"id": "c1#5/2", "conversation": "c1", "turn": 5, "sequence": 12},
+            "command": "go test ./timer",
+            "changes": [
+              {
+                "file": "timer/timer.go",
+                "changeType": "modify",
+                "summary": "+= in the three cases",
+                "impact": "low",
+                "added": 1,
+                "removed": 1,
+                "conversation": "c1",
+                "turn": "c1#5",
+                "time": "2026-03-02T09:15:44Z",
+                "by": {"session": "main", "agent": "coder", "model": "gpt-4o"},
+                "source": "call"
+              }
+            ],
+            "finding": "Changed = to += in timer/timer.go; TestParseTimer passes."
+          }
+        ]
+      }
+    ],
+    "sequence": 59
+  } satisfies ProblemLookupResult;
+
+// testdata/protocol/examples/entity-neighbors/file.json
+export const entityNeighborsFileParams = {"session": "main", "entity": "timer.go", "limit": 3} satisfies EntityNeighborsParams;
+export const entityNeighborsFileResult = {
+    "entity": {"kind": "file", "name": "timer.go"},
+    "neighbors": [
+      {
+        "kind": "function",
+        "name": "ParseTimer",
+        "weight": 8,
+        "distance": 1,
+        "shared": 2,
+        "near": 3,
+        "changedTogether": 0,
+        "conversations": ["c2", "c1"]
+      },
+      {
+        "kind": "error",
+        "name": "FAIL: TestParseTimer (<time>)",
+        "weight": 6,
+        "distance": 1,
+        "shared": 1,
+        "near": 1,
+        "changedTogether": 0,
+        "conversations": ["c1"]
+      },
+      {
+        "kind": "error",
+        "name": "ParseTimer(\"1h30m\") = 30m0s, want <hex>",
+        "weight": 6,
+        "distance": 1,
+        "shared": 1,
+        "near": 1,
+        "changedTogether": 0,
+        "conversations": ["c1"]
+      }
+    ],
+    "sequence": 59
+  } satisfies EntityNeighborsResult;
+
+// testdata/protocol/examples/context-predict/next.json
+export const contextPredictNextParams = {"session": "main", "limit": 2} satisfies ContextPredictParams;
+export const contextPredictNextResult = {
+    "predictions": [
+      {
+        "kind": "file",
+        "name": "timer/timer.go",
+        "score": 1.3686,
+        "reasons": [
+          {"reason": "used", "score": 0.9286},
+          {"reason": "shown", "score": 0.24},
+          {"reason": "active", "score": 0.2}
+        ]
+      },
+      {
+        "kind": "file",
+        "name": "timer/timer_test.go",
+        "score": 0.9214,
+        "reasons": [{"reason": "used", "score": 0.75}, {"reason": "shown", "score": 0.1714}]
+      },
+      {
+        "kind": "function",
+        "name": "FindAllStringSubmatch",
+        "score": 0.2,
+        "reasons": [{"reason": "shown", "score": 0.2}]
+      },
+      {
+        "kind": "function",
+        "name": "ParseTimer",
+        "score": 0.2,
+        "reasons": [{"reason": "shown", "score": 0.2}]
+      },
+      {
+        "kind": "conversation",
+        "name": "c1",
+        "score": 1.3686,
+        "reasons": [{"reason": "changedFile", "of": "timer/timer.go", "score": 1.3686}]
+      },
+      {
+        "kind": "question",
+        "name": "Do unknown units fail?",
+        "score": 1,
+        "reasons": [{"reason": "open", "of": "c3", "score": 1}]
+      },
+      {
+        "kind": "question",
+        "name": "Should days be known?",
+        "score": 0.5,
+        "reasons": [{"reason": "open", "of": "c2", "score": 0.5}]
+      }
+    ],
+    "sequence": 59
+  } satisfies ContextPredictResult;
 
 // testdata/protocol/examples/conversation-get/summary.json
 export const conversationGetSummaryParams = {"session": "main", "conversation": "c1", "detail": "summary"} satisfies ConversationGetParams;
@@ -1175,7 +1415,7 @@ export const conversationGetSummaryResult = {
       "topic": "ParseTimer lost hours",
       "keyEntities": ["timer/timer.go", "ParseTimer"],
       "outcome": "completed",
-      "tokenCount": 364,
+      "tokenCount": 455,
       "summary": "Parts are added now",
       "source": "housekeeping"
     },
@@ -1196,7 +1436,7 @@ export const conversationGetSummaryResult = {
       "confidence": 1
     },
     "turns": [],
-    "sequence": 53
+    "sequence": 59
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/page.json
@@ -1212,7 +1452,7 @@ export const conversationGetPageResult = {
       "topic": "ParseTimer lost hours",
       "keyEntities": ["timer/timer.go", "ParseTimer"],
       "outcome": "completed",
-      "tokenCount": 364,
+      "tokenCount": 455,
       "summary": "Parts are added now",
       "source": "housekeeping"
     },
@@ -1254,8 +1494,8 @@ export const conversationGetPageResult = {
         "time": "2026-03-02T09:15:04Z"
       }
     ],
-    "cursor": "2@53",
-    "sequence": 53
+    "cursor": "2@59",
+    "sequence": 59
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/next-page.json
@@ -1264,7 +1504,7 @@ export const conversationGetNextPageParams = {
     "conversation": "c1",
     "detail": "full",
     "maxTokens": 120,
-    "cursor": "2@53"
+    "cursor": "2@59"
   } satisfies ConversationGetParams;
 export const conversationGetNextPageResult = {
     "conversation": "c1",
@@ -1277,7 +1517,7 @@ export const conversationGetNextPageResult = {
       "topic": "ParseTimer lost hours",
       "keyEntities": ["timer/timer.go", "ParseTimer"],
       "outcome": "completed",
-      "tokenCount": 364,
+      "tokenCount": 455,
       "summary": "Parts are added now",
       "source": "housekeeping"
     },
@@ -1346,8 +1586,8 @@ export const conversationGetNextPageResult = {
         "time": "2026-03-02T09:15:06Z"
       }
     ],
-    "cursor": "3@53",
-    "sequence": 53
+    "cursor": "3@59",
+    "sequence": 59
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/unknown.json
@@ -1363,10 +1603,10 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+    "checksum": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
         "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
         "userInput": "### c3#5 user feedback\nPlease keep the message short.\n"
       },
@@ -1406,13 +1646,16 @@ export const packBuildInputResult = {
             {"detail": "full", "id": "c1#2", "tokens": 37},
             {"detail": "full", "id": "c1#3/1", "tokens": 101},
             {"detail": "full", "id": "c1#3/2", "tokens": 199},
-            {"detail": "full", "id": "c1#4", "tokens": 38},
+            {"detail": "full", "id": "c1#4", "tokens": 73},
+            {"detail": "full", "id": "c1#5/1", "tokens": 21},
+            {"detail": "full", "id": "c1#5/2", "tokens": 26},
+            {"detail": "full", "id": "c1#6", "tokens": 38},
             {"detail": "header", "id": "c1", "tokens": 28}
           ],
           "layer": 1,
           "name": "activeMemory",
-          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
-          "tokens": 436
+          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+          "tokens": 556
         },
         {
           "allowance": 2533,
@@ -1503,33 +1746,33 @@ export const packBuildInputResult = {
       ],
       "seed": "45a3ccb09d8a770d",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 53,
+      "sequence": 59,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
-      "stablePrefixBytes": 3138,
-      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
+      "settings": "ff67b6b619b9cc92",
+      "stablePrefixBytes": 3541,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
         "available": 3000,
-        "context": 992,
-        "fullHistory": 443,
+        "context": 1112,
+        "fullHistory": 534,
         "input": 14,
         "reserved": 1000,
         "system": 21,
         "total": 4000,
-        "used": 1027
+        "used": 1147
       }
     },
     "stability": {
       "commonPrefixBytes": 1217,
       "commonPrefixTokens": 399,
-      "cachedShare": 0.356891495601173,
-      "stablePrefixBytes": 3138,
+      "cachedShare": 0.3191712562286913,
+      "stablePrefixBytes": 3541,
       "epoch": 3,
       "epochReason": "start",
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
-        {"bytes": 3138, "tokens": 959, "section": "retrieved", "ttl": "5m"}
+        {"bytes": 3541, "tokens": 1079, "section": "retrieved", "ttl": "5m"}
       ]
     }
   } satisfies PackBuildResult;
@@ -1555,11 +1798,11 @@ export const packBuildTooSmallError = {
 // testdata/protocol/examples/pack-replay/match.json
 export const packReplayMatchParams = {
     "session": "main",
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8"
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60"
   } satisfies PackReplayParams;
 export const packReplayMatchResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "rebuilt": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "rebuilt": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "match": true,
     "pack": {
       "branches": {
@@ -1623,7 +1866,7 @@ export const packReplayMatchResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -1642,19 +1885,19 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "ce539af3a26c9197579121f765adf178ed87fc157aebd27e2735279df5a656af",
-    "sequence": 53,
+    "checksum": "3d668062e9d1c3864fb548f9a9a79e5742ebc8fe00de004c32b6c64e17762550",
+    "sequence": 59,
     "encoding": "o200k_base",
     "estimate": false,
     "tokens": {
       "total": 600,
       "reserved": 0,
       "available": 600,
-      "used": 188,
+      "used": 348,
       "system": 0,
-      "context": 188,
+      "context": 348,
       "input": 0,
-      "fullHistory": 443
+      "fullHistory": 534
     },
     "candidates": [
       {
@@ -1700,7 +1943,7 @@ export const packExplainTightResult = {
         "fullTokens": 33,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1093
+        "entersAt": 1235
       },
       {
         "id": "c1#2",
@@ -1712,7 +1955,7 @@ export const packExplainTightResult = {
         "fullTokens": 37,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1093
+        "entersAt": 1235
       },
       {
         "id": "c1#3/1",
@@ -1724,7 +1967,7 @@ export const packExplainTightResult = {
         "fullTokens": 101,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1093
+        "entersAt": 1235
       },
       {
         "id": "c1#3/2",
@@ -1736,7 +1979,7 @@ export const packExplainTightResult = {
         "fullTokens": 199,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1093
+        "entersAt": 1235
       },
       {
         "id": "c1#4",
@@ -1745,10 +1988,46 @@ export const packExplainTightResult = {
         "detail": "none",
         "tokens": 0,
         "fullDetail": "full",
+        "fullTokens": 73,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1235
+      },
+      {
+        "id": "c1#5/1",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 21,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1235
+      },
+      {
+        "id": "c1#5/2",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
+        "fullTokens": 26,
+        "reason": "budget",
+        "replacedBy": "c1",
+        "entersAt": 1235
+      },
+      {
+        "id": "c1#6",
+        "layer": 1,
+        "section": "activeMemory",
+        "detail": "none",
+        "tokens": 0,
+        "fullDetail": "full",
         "fullTokens": 38,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1093
+        "entersAt": 1235
       },
       {
         "id": "c1",
@@ -1782,7 +2061,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1093
+        "entersAt": 1235
       },
       {
         "id": "c2#1",
@@ -1794,7 +2073,7 @@ export const packExplainTightResult = {
         "fullTokens": 14,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 1093
+        "entersAt": 693
       },
       {
         "id": "c2#2",
@@ -1806,7 +2085,7 @@ export const packExplainTightResult = {
         "fullTokens": 31,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 1093
+        "entersAt": 693
       },
       {
         "id": "c2",
@@ -1828,7 +2107,8 @@ export const packExplainTightResult = {
         "fullDetail": "digest",
         "fullTokens": 240,
         "reason": "budget",
-        "replacedBy": "names"
+        "replacedBy": "names",
+        "entersAt": 1184
       },
       {
         "id": "context:c3",
@@ -1840,7 +2120,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1093
+        "entersAt": 693
       },
       {
         "id": "c3#1",
@@ -1863,7 +2143,7 @@ export const packExplainTightResult = {
         "fullTokens": 26,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 693
       },
       {
         "id": "served:r1:1",
@@ -1875,7 +2155,7 @@ export const packExplainTightResult = {
         "fullTokens": 75,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 693
       },
       {
         "id": "c3#3",
@@ -1887,7 +2167,7 @@ export const packExplainTightResult = {
         "fullTokens": 13,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 693
       },
       {
         "id": "c3#4",
@@ -1899,7 +2179,7 @@ export const packExplainTightResult = {
         "fullTokens": 22,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 693
       },
       {
         "id": "served:r2:1",
@@ -1911,31 +2191,29 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 693
       },
       {
         "id": "served:r3:1",
         "layer": 5,
         "section": "retrieved",
-        "detail": "none",
-        "tokens": 0,
+        "detail": "full",
+        "tokens": 51,
         "fullDetail": "full",
         "fullTokens": 51,
-        "reason": "budget",
-        "replacedBy": "names",
-        "entersAt": 605
+        "reason": "included",
+        "entersAt": 521
       },
       {
         "id": "served:r3:2",
         "layer": 5,
         "section": "retrieved",
-        "detail": "none",
-        "tokens": 0,
+        "detail": "full",
+        "tokens": 109,
         "fullDetail": "full",
         "fullTokens": 109,
-        "reason": "budget",
-        "replacedBy": "names",
-        "entersAt": 605
+        "reason": "included",
+        "entersAt": 521
       }
     ]
   } satisfies PackExplainResult;
@@ -1969,25 +2247,26 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "ce539af3a26c9197579121f765adf178ed87fc157aebd27e2735279df5a656af",
+        "checksum": "3d668062e9d1c3864fb548f9a9a79e5742ebc8fe00de004c32b6c64e17762550",
         "encoding": "o200k_base",
-        "used": 188,
+        "used": 348,
         "sections": [
           {"name": "currentContext", "tokens": 54},
           {"name": "names", "tokens": 55},
-          {"name": "activeMemory", "tokens": 79}
+          {"name": "activeMemory", "tokens": 79},
+          {"name": "retrieved", "tokens": 160}
         ],
-        "dropped": 8
+        "dropped": 6
       },
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "73ef4cdc4237501683ccc8625903167848363c64bf1c1b92c50d1c7f1259ac68",
+        "checksum": "37a645387c0cc675b4cd4afb55aaa33db671a0397776ccb7d0654df708de0a7e",
         "encoding": "o200k_base",
-        "used": 992,
+        "used": 1112,
         "sections": [
           {"name": "currentContext", "tokens": 130},
-          {"name": "activeMemory", "tokens": 593},
+          {"name": "activeMemory", "tokens": 713},
           {"name": "retrieved", "tokens": 269}
         ],
         "dropped": 0
@@ -2017,25 +2296,26 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "d207080a4d638508ad49cab67213157e45f47eead04c226c16280dfb629c52cf",
+        "checksum": "278d7e1e4ca144be0ba827954e1f612fdd87008c08aeb9d2078a44a3e17cbd8d",
         "encoding": "cl100k_base",
-        "used": 188,
+        "used": 348,
         "sections": [
           {"name": "currentContext", "tokens": 54},
           {"name": "names", "tokens": 55},
-          {"name": "activeMemory", "tokens": 79}
+          {"name": "activeMemory", "tokens": 79},
+          {"name": "retrieved", "tokens": 160}
         ],
-        "dropped": 8
+        "dropped": 6
       },
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "c080f15387567a999d66380ddbe1b7b05fcb6a27642cf956b7738288ce554e19",
+        "checksum": "b568caaf7e52fda814036076e0aca6ae4c73a90e5ffe509bb3d31145eb994dfc",
         "encoding": "cl100k_base",
-        "used": 993,
+        "used": 1113,
         "sections": [
           {"name": "currentContext", "tokens": 130},
-          {"name": "activeMemory", "tokens": 593},
+          {"name": "activeMemory", "tokens": 713},
           {"name": "retrieved", "tokens": 270}
         ],
         "dropped": 0
@@ -2055,12 +2335,12 @@ export const packWhatIfTooManyError = {
 // testdata/protocol/examples/pack-diff/loop.json
 export const packDiffLoopParams = {
     "session": "main",
-    "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "to": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
+    "from": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "to": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
-      "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+      "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
       "match": true,
       "sequence": 9,
       "used": 399,
@@ -2069,10 +2349,10 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+      "checksum": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
       "match": true,
-      "sequence": 53,
-      "used": 1027,
+      "sequence": 59,
+      "used": 1147,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
@@ -2082,6 +2362,30 @@ export const packDiffLoopResult = {
     "added": [
       {
         "id": "c1#4",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 73
+      },
+      {
+        "id": "c1#5/1",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 21
+      },
+      {
+        "id": "c1#5/2",
+        "section": "activeMemory",
+        "from": "none",
+        "to": "full",
+        "fromTokens": 0,
+        "toTokens": 26
+      },
+      {
+        "id": "c1#6",
         "section": "activeMemory",
         "from": "none",
         "to": "full",
@@ -2224,7 +2528,7 @@ export const packDiffLoopResult = {
 // testdata/protocol/examples/pack-diff/unknown.json
 export const packDiffUnknownParams = {
     "session": "main",
-    "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "from": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "to": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies PackDiffParams;
 export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "to"} satisfies ErrorData;
@@ -2232,26 +2536,24 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
 export const packBuildLessResult = {
-    "checksum": "b5b166ebb07da9e19adbac8a1086fd1eb1d06b405d9fd57a663041c669b6fa6a",
+    "checksum": "c0f09de43a39ada909a2df7cf139a9840a17f6205b6d658b5a91e00384f9e6ab",
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c1 header (folded)\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
+        "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
         "systemPrompt": "",
         "userInput": ""
       },
       "dropOrder": ["nonRequestedFulls", "summaries", "headers"],
       "dropped": [
-        {"from": "full", "id": "c1#1..c1#4", "reason": "budget", "saved": 408, "to": "none"},
+        {"from": "full", "id": "c1#1..c1#6", "reason": "budget", "saved": 528, "to": "none"},
         {"from": "full", "id": "c2#1..c2#2", "reason": "budget", "saved": 45, "to": "none"},
         {"from": "full", "id": "c3#2", "reason": "budget", "saved": 26, "to": "none"},
         {"from": "full", "id": "served:r1:1", "reason": "budget", "saved": 75, "to": "none"},
-        {"from": "full", "id": "c3#3..c3#4", "reason": "budget", "saved": 35, "to": "none"},
-        {"from": "full", "id": "served:r2:1", "reason": "budget", "saved": 25, "to": "line"},
-        {"from": "full", "id": "served:r3:1", "reason": "budget", "saved": 42, "to": "line"},
-        {"from": "full", "id": "served:r3:2", "reason": "budget", "saved": 96, "to": "line"}
+        {"from": "full", "id": "c3#3", "reason": "budget", "saved": 13, "to": "none"},
+        {"from": "full", "id": "served:r2:1", "reason": "budget", "saved": 25, "to": "line"}
       ],
       "encoding": "o200k_base",
-      "epoch": 51,
+      "epoch": 56,
       "epochReason": "budget",
       "estimate": false,
       "guaranteed": ["currentContext", "headers"],
@@ -2271,95 +2573,96 @@ export const packBuildLessResult = {
           "items": [
             {"detail": "header", "id": "c1", "tokens": 28},
             {"detail": "header", "id": "c2", "tokens": 34},
-            {"detail": "full", "id": "c3#1", "tokens": 17}
+            {"detail": "full", "id": "c3#1", "tokens": 17},
+            {"detail": "full", "id": "c3#4", "tokens": 22}
           ],
           "layer": 1,
           "name": "activeMemory",
-          "text": "c1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n",
-          "tokens": 79
+          "text": "c1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n",
+          "tokens": 101
         },
         {
           "allowance": 357,
           "items": [
             {"detail": "line", "id": "served:r2:1", "tokens": 9},
-            {"detail": "line", "id": "served:r3:1", "tokens": 9},
-            {"detail": "line", "id": "served:r3:2", "tokens": 13}
+            {"detail": "full", "id": "served:r3:1", "tokens": 51},
+            {"detail": "full", "id": "served:r3:2", "tokens": 109}
           ],
           "layer": 5,
           "name": "retrieved",
-          "text": "### retrieved c1 header (folded)\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
-          "tokens": 31
+          "text": "### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+          "tokens": 169
         }
       ],
       "seed": "ae5a4f4e3e6c9250",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 53,
+      "sequence": 59,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
-      "stablePrefixBytes": 443,
-      "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c1 header (folded)\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
+      "settings": "ff67b6b619b9cc92",
+      "stablePrefixBytes": 927,
+      "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
       "tokens": {
         "available": 420,
-        "context": 131,
-        "fullHistory": 443,
+        "context": 291,
+        "fullHistory": 534,
         "input": 0,
         "reserved": 0,
         "system": 0,
         "total": 420,
-        "used": 131
+        "used": 291
       }
     },
     "stability": {
       "commonPrefixBytes": 2,
       "commonPrefixTokens": 0,
-      "cachedShare": 0.004514672686230248,
-      "stablePrefixBytes": 443,
-      "epoch": 51,
+      "cachedShare": 0.002157497303128371,
+      "stablePrefixBytes": 927,
+      "epoch": 56,
       "epochReason": "budget",
       "breakpoints": [
         {"bytes": 94, "tokens": 21, "section": "currentContext", "ttl": "1h"},
-        {"bytes": 443, "tokens": 131, "section": "retrieved", "ttl": "5m"}
+        {"bytes": 927, "tokens": 291, "section": "retrieved", "ttl": "5m"}
       ],
       "gate": {
         "decision": "forced",
-        "sequence": 51,
-        "savedTokens": 354,
+        "sequence": 56,
+        "savedTokens": 276,
         "rewrittenTokens": 110,
-        "expectedCalls": 3,
-        "gain": 531,
+        "expectedCalls": 4,
+        "gain": 552,
         "cost": 55,
         "breakEvenCalls": 1
       }
     },
     "loss": {
-      "previous": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+      "previous": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
       "items": 21,
-      "tokens": 909
+      "tokens": 869
     }
   } satisfies PackBuildResult;
 
 // testdata/protocol/examples/pack-receipt/less.json
 export const packReceiptLessParams = {
     "session": "main",
-    "checksum": "b5b166ebb07da9e19adbac8a1086fd1eb1d06b405d9fd57a663041c669b6fa6a"
+    "checksum": "c0f09de43a39ada909a2df7cf139a9840a17f6205b6d658b5a91e00384f9e6ab"
   } satisfies PackReceiptParams;
 export const packReceiptLessResult = {
     "from": {
-      "checksum": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+      "checksum": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
       "match": true,
-      "sequence": 53,
-      "used": 1027,
+      "sequence": 59,
+      "used": 1147,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
     },
     "to": {
-      "checksum": "b5b166ebb07da9e19adbac8a1086fd1eb1d06b405d9fd57a663041c669b6fa6a",
+      "checksum": "c0f09de43a39ada909a2df7cf139a9840a17f6205b6d658b5a91e00384f9e6ab",
       "match": true,
-      "sequence": 53,
-      "used": 131,
+      "sequence": 59,
+      "used": 291,
       "total": 420,
-      "epoch": 51,
+      "epoch": 56,
       "epochReason": "budget"
     },
     "losses": [
@@ -2371,7 +2674,7 @@ export const packReceiptLessResult = {
         "fromTokens": 11,
         "toTokens": 0,
         "reason": "request",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
       },
       {
         "id": "guardrails",
@@ -2381,7 +2684,7 @@ export const packReceiptLessResult = {
         "fromTokens": 10,
         "toTokens": 0,
         "reason": "request",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
       },
       {
         "id": "currentContext",
@@ -2391,7 +2694,7 @@ export const packReceiptLessResult = {
         "fromTokens": 8,
         "toTokens": 21,
         "reason": "renewed",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
       },
       {
         "id": "c1#1",
@@ -2438,10 +2741,40 @@ export const packReceiptLessResult = {
         "section": "activeMemory",
         "from": "full",
         "to": "none",
-        "fromTokens": 38,
+        "fromTokens": 73,
         "toTokens": 0,
         "reason": "budget",
         "handle": "c1#4"
+      },
+      {
+        "id": "c1#5/1",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 21,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c1#5/1"
+      },
+      {
+        "id": "c1#5/2",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 26,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c1#5/2"
+      },
+      {
+        "id": "c1#6",
+        "section": "activeMemory",
+        "from": "full",
+        "to": "none",
+        "fromTokens": 38,
+        "toTokens": 0,
+        "reason": "budget",
+        "handle": "c1#6"
       },
       {
         "id": "context:c2",
@@ -2451,7 +2784,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
       },
       {
         "id": "c2#1",
@@ -2481,7 +2814,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
       },
       {
         "id": "c3#2",
@@ -2514,16 +2847,6 @@ export const packReceiptLessResult = {
         "handle": "c3#3"
       },
       {
-        "id": "c3#4",
-        "section": "activeMemory",
-        "from": "full",
-        "to": "none",
-        "fromTokens": 22,
-        "toTokens": 0,
-        "reason": "budget",
-        "handle": "c3#4"
-      },
-      {
         "id": "served:r2:1",
         "section": "retrieved",
         "from": "full",
@@ -2534,26 +2857,6 @@ export const packReceiptLessResult = {
         "handle": "c1"
       },
       {
-        "id": "served:r3:1",
-        "section": "retrieved",
-        "from": "full",
-        "to": "line",
-        "fromTokens": 51,
-        "toTokens": 9,
-        "reason": "budget",
-        "handle": "c2"
-      },
-      {
-        "id": "served:r3:2",
-        "section": "retrieved",
-        "from": "full",
-        "to": "line",
-        "fromTokens": 109,
-        "toTokens": 13,
-        "reason": "budget",
-        "handle": "c1#3/1"
-      },
-      {
         "id": "currentContext",
         "section": "currentContext",
         "from": "full",
@@ -2561,7 +2864,7 @@ export const packReceiptLessResult = {
         "fromTokens": 54,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
       },
       {
         "id": "c3#5",
@@ -2571,16 +2874,16 @@ export const packReceiptLessResult = {
         "fromTokens": 14,
         "toTokens": 0,
         "reason": "request",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
       }
     ],
     "counts": [
-      {"kind": "instructions", "survived": 0, "dropped": 3},
-      {"kind": "errors", "survived": 0, "dropped": 3},
-      {"kind": "commands", "survived": 0, "dropped": 1},
-      {"kind": "paths", "survived": 1, "dropped": 5},
-      {"kind": "identifiers", "survived": 1, "dropped": 6},
-      {"kind": "numbers", "survived": 2, "dropped": 5}
+      {"kind": "instructions", "survived": 1, "dropped": 2},
+      {"kind": "errors", "survived": 3, "dropped": 0},
+      {"kind": "commands", "survived": 1, "dropped": 0},
+      {"kind": "paths", "survived": 5, "dropped": 1},
+      {"kind": "identifiers", "survived": 4, "dropped": 6},
+      {"kind": "numbers", "survived": 4, "dropped": 3}
     ],
     "facts": [
       {
@@ -2592,38 +2895,66 @@ export const packReceiptLessResult = {
       {
         "kind": "instructions",
         "text": "Which units does the timer know?",
-        "survived": false,
-        "handle": "c2#1"
+        "survived": true,
+        "handle": "c2#1",
+        "in": "served:r3:1"
       },
       {
         "kind": "instructions",
         "text": "Please keep the message short.",
         "survived": false,
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
       },
       {
         "kind": "errors",
         "text": "ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s",
-        "survived": false,
-        "handle": "c1#3/1"
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r3:2"
       },
       {
         "kind": "errors",
         "text": "FAIL: TestParseTimer (0.00s)",
-        "survived": false,
-        "handle": "c1#3/1"
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r3:2"
       },
       {
         "kind": "errors",
         "text": "FAIL\texample.com/brewlog/timer\t0.004s",
-        "survived": false,
-        "handle": "c1#3/1"
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r3:2"
       },
-      {"kind": "commands", "text": "go test ./timer", "survived": false, "handle": "c1#2"},
-      {"kind": "paths", "text": "timer/timer.go", "survived": false, "handle": "c1#1"},
-      {"kind": "paths", "text": "./timer", "survived": false, "handle": "c1#2"},
-      {"kind": "paths", "text": "timer_test.go", "survived": false, "handle": "c1#3/1"},
-      {"kind": "paths", "text": "example.com/brewlog/timer", "survived": false, "handle": "c1#3/1"},
+      {
+        "kind": "commands",
+        "text": "go test ./timer",
+        "survived": true,
+        "handle": "c1#2",
+        "in": "c3#4"
+      },
+      {
+        "kind": "paths",
+        "text": "timer/timer.go",
+        "survived": true,
+        "handle": "c1#1",
+        "in": "served:r3:1"
+      },
+      {"kind": "paths", "text": "./timer", "survived": true, "handle": "c1#2", "in": "c3#4"},
+      {
+        "kind": "paths",
+        "text": "timer_test.go",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r3:2"
+      },
+      {
+        "kind": "paths",
+        "text": "example.com/brewlog/timer",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r3:2"
+      },
       {"kind": "paths", "text": "timer/timer_test.go", "survived": false, "handle": "c3#2"},
       {"kind": "paths", "text": "timer.go", "survived": true, "handle": "c1", "in": "c1"},
       {
@@ -2634,9 +2965,27 @@ export const packReceiptLessResult = {
         "in": "currentContext"
       },
       {"kind": "identifiers", "text": "read_file", "survived": false, "handle": "c1#2"},
-      {"kind": "identifiers", "text": "TestParseTimer", "survived": false, "handle": "c1#3/1"},
-      {"kind": "identifiers", "text": "1h30m0s", "survived": false, "handle": "c1#3/1"},
-      {"kind": "identifiers", "text": "TestParseTimerEmpty", "survived": false, "handle": "c1#3/1"},
+      {
+        "kind": "identifiers",
+        "text": "TestParseTimer",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r3:2"
+      },
+      {
+        "kind": "identifiers",
+        "text": "1h30m0s",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r3:2"
+      },
+      {
+        "kind": "identifiers",
+        "text": "TestParseTimerEmpty",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r3:2"
+      },
       {"kind": "identifiers", "text": "MustCompile", "survived": false, "handle": "c1#3/2"},
       {
         "kind": "identifiers",
@@ -2644,15 +2993,30 @@ export const packReceiptLessResult = {
         "survived": false,
         "handle": "c1#3/2"
       },
+      {"kind": "identifiers", "text": "edit_file", "survived": false, "handle": "c1#4"},
+      {"kind": "identifiers", "text": "new_string", "survived": false, "handle": "c1#4"},
+      {"kind": "identifiers", "text": "old_string", "survived": false, "handle": "c1#4"},
       {
         "kind": "numbers",
         "text": "1.26",
         "survived": false,
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927"
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
       },
       {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
-      {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
-      {"kind": "numbers", "text": "0.004s", "survived": false, "handle": "c1#3/1"},
+      {
+        "kind": "numbers",
+        "text": "0.00s",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r3:2"
+      },
+      {
+        "kind": "numbers",
+        "text": "0.004s",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r3:2"
+      },
       {"kind": "numbers", "text": "30m", "survived": false, "handle": "c1"},
       {"kind": "numbers", "text": "2026-03-02", "survived": true, "handle": "c1", "in": "c1"},
       {"kind": "numbers", "text": "09:15", "survived": true, "handle": "c1", "in": "c1"}
@@ -2669,17 +3033,17 @@ export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
     "session": "main",
-    "checksum": "b5b166ebb07da9e19adbac8a1086fd1eb1d06b405d9fd57a663041c669b6fa6a",
+    "checksum": "c0f09de43a39ada909a2df7cf139a9840a17f6205b6d658b5a91e00384f9e6ab",
     "maxTokens": 120,
     "key": "undo-1"
   } satisfies PackUndoParams;
 export const packUndoLessResult = {
-    "previous": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
-    "rebuilt": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+    "previous": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+    "rebuilt": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
     "match": true,
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
         "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
         "userInput": "### c3#5 user feedback\nPlease keep the message short.\n"
       },
@@ -2719,13 +3083,16 @@ export const packUndoLessResult = {
             {"detail": "full", "id": "c1#2", "tokens": 37},
             {"detail": "full", "id": "c1#3/1", "tokens": 101},
             {"detail": "full", "id": "c1#3/2", "tokens": 199},
-            {"detail": "full", "id": "c1#4", "tokens": 38},
+            {"detail": "full", "id": "c1#4", "tokens": 73},
+            {"detail": "full", "id": "c1#5/1", "tokens": 21},
+            {"detail": "full", "id": "c1#5/2", "tokens": 26},
+            {"detail": "full", "id": "c1#6", "tokens": 38},
             {"detail": "header", "id": "c1", "tokens": 28}
           ],
           "layer": 1,
           "name": "activeMemory",
-          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
-          "tokens": 436
+          "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
+          "tokens": 556
         },
         {
           "allowance": 2533,
@@ -2816,77 +3183,77 @@ export const packUndoLessResult = {
       ],
       "seed": "45a3ccb09d8a770d",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 53,
+      "sequence": 59,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
-      "stablePrefixBytes": 3138,
-      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
+      "settings": "ff67b6b619b9cc92",
+      "stablePrefixBytes": 3541,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
         "available": 3000,
-        "context": 992,
-        "fullHistory": 443,
+        "context": 1112,
+        "fullHistory": 534,
         "input": 14,
         "reserved": 1000,
         "system": 21,
         "total": 4000,
-        "used": 1027
+        "used": 1147
       }
     },
     "restored": [
-      {"id": "served:r3:2", "handle": "c1#3/1", "detail": "full", "tokens": 99, "whole": true},
-      {"id": "c3#3", "handle": "c3#3", "detail": "full", "tokens": 13, "whole": true}
+      {"id": "served:r2:1", "handle": "c1", "detail": "full", "tokens": 34, "whole": true},
+      {"id": "c3#3", "handle": "c3#3", "detail": "full", "tokens": 13, "whole": true},
+      {"id": "c3#2", "handle": "c3#2", "detail": "full", "tokens": 26, "whole": true},
+      {"id": "c2#2", "handle": "c2#2", "detail": "full", "tokens": 31, "whole": true},
+      {"id": "c2#1", "handle": "c2#1", "detail": "full", "tokens": 14, "whole": true}
     ],
     "notRestored": [
       {
         "id": "c3#5",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
         "reason": "pack_only"
       },
       {
         "id": "currentContext",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
         "reason": "pack_only"
       },
-      {"id": "served:r3:1", "handle": "c2", "reason": "budget"},
-      {"id": "served:r2:1", "handle": "c1", "reason": "budget"},
-      {"id": "c3#4", "handle": "c3#4", "reason": "budget"},
-      {"id": "served:r1:1", "handle": "c1", "reason": "budget"},
-      {"id": "c3#2", "handle": "c3#2", "reason": "budget"},
+      {"id": "served:r1:1", "handle": "c1", "reason": "served"},
       {
         "id": "context:c3",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
         "reason": "pack_only"
       },
-      {"id": "c2#2", "handle": "c2#2", "reason": "budget"},
-      {"id": "c2#1", "handle": "c2#1", "reason": "budget"},
       {
         "id": "context:c2",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
         "reason": "pack_only"
       },
+      {"id": "c1#6", "handle": "c1#6", "reason": "budget"},
+      {"id": "c1#5/2", "handle": "c1#5/2", "reason": "budget"},
+      {"id": "c1#5/1", "handle": "c1#5/1", "reason": "budget"},
       {"id": "c1#4", "handle": "c1#4", "reason": "budget"},
       {"id": "c1#3/2", "handle": "c1#3/2", "reason": "budget"},
-      {"id": "c1#3/1", "handle": "c1#3/1", "reason": "served"},
+      {"id": "c1#3/1", "handle": "c1#3/1", "reason": "budget"},
       {"id": "c1#2", "handle": "c1#2", "reason": "budget"},
       {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
       {
         "id": "currentContext",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
         "reason": "pack_only"
       },
       {
         "id": "guardrails",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
         "reason": "pack_only"
       },
       {
         "id": "environment",
-        "handle": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
         "reason": "pack_only"
       }
     ],
     "unarchived": [],
-    "sequence": 54
+    "sequence": 60
   } satisfies PackUndoResult;
 
 // testdata/protocol/examples/pack-undo/unknown.json
@@ -2899,12 +3266,12 @@ export const packUndoUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
     "session": "main",
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "render": "gemini-contents"
   } satisfies PackReplayParams;
 export const packReplayRenderingResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "rebuilt": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "rebuilt": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "match": true,
     "pack": {
       "branches": {
@@ -2968,7 +3335,7 @@ export const packReplayRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -3064,7 +3431,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 55
+    "sequence": 61
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -3077,7 +3444,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 55
+    "sequence": 61
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -3088,7 +3455,7 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 56
+    "sequence": 62
   } satisfies PinRemoveResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
@@ -3105,7 +3472,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 57
+    "sequence": 63
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -3123,31 +3490,29 @@ export const auditQueryNewestResult = {
       {
         "entry": 4,
         "session": "main",
-        "checksum": "b5b166ebb07da9e19adbac8a1086fd1eb1d06b405d9fd57a663041c669b6fa6a",
-        "previous": "3e900a3ee5bf36a005eef32577027a7a211df3c4eac5a3fbc3876a9842ae4927",
+        "checksum": "c0f09de43a39ada909a2df7cf139a9840a17f6205b6d658b5a91e00384f9e6ab",
+        "previous": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
         "lost": 21,
-        "sequence": 53,
+        "sequence": 59,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
           {"name": "currentContext", "tokens": 21},
-          {"name": "activeMemory", "tokens": 79},
-          {"name": "retrieved", "tokens": 31}
+          {"name": "activeMemory", "tokens": 101},
+          {"name": "retrieved", "tokens": 169}
         ],
-        "tokens": 131,
-        "epoch": 51,
+        "tokens": 291,
+        "epoch": 56,
         "epochReason": "budget",
         "dropped": [
-          {"id": "c1#1..c1#4", "from": "full", "to": "none", "reason": "budget", "saved": 408},
+          {"id": "c1#1..c1#6", "from": "full", "to": "none", "reason": "budget", "saved": 528},
           {"id": "c2#1..c2#2", "from": "full", "to": "none", "reason": "budget", "saved": 45},
           {"id": "c3#2", "from": "full", "to": "none", "reason": "budget", "saved": 26},
           {"id": "served:r1:1", "from": "full", "to": "none", "reason": "budget", "saved": 75},
-          {"id": "c3#3..c3#4", "from": "full", "to": "none", "reason": "budget", "saved": 35},
-          {"id": "served:r2:1", "from": "full", "to": "line", "reason": "budget", "saved": 25},
-          {"id": "served:r3:1", "from": "full", "to": "line", "reason": "budget", "saved": 42},
-          {"id": "served:r3:2", "from": "full", "to": "line", "reason": "budget", "saved": 96}
+          {"id": "c3#3", "from": "full", "to": "none", "reason": "budget", "saved": 13},
+          {"id": "served:r2:1", "from": "full", "to": "line", "reason": "budget", "saved": 25}
         ],
-        "droppedTotal": 8,
-        "settings": "ad57a2ceb7e94627"
+        "droppedTotal": 6,
+        "settings": "ff67b6b619b9cc92"
       }
     ],
     "cursor": "4"
@@ -3590,35 +3955,35 @@ export const instructionsGetGeminiResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 57,
+    "sequence": 63,
     "conversations": 3,
-    "turns": 10,
-    "fullTokens": 443,
-    "blobs": 3,
-    "blobBytes": 1669,
+    "turns": 12,
+    "fullTokens": 534,
+    "blobs": 5,
+    "blobBytes": 1748,
     "window": {
       "fromSequence": 1,
-      "toSequence": 57,
+      "toSequence": 63,
       "from": "2026-11-21T12:50:42.384Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 3,
-      "turns": 10
+      "turns": 12
     },
     "packs": 4,
-    "packTokens": 1956,
+    "packTokens": 2236,
     "budgetViolations": 0,
-    "forcedDrops": 8,
+    "forcedDrops": 6,
     "unmeasured": 0,
-    "tokens": {"perPack": 489, "perTurn": 195.6, "fullHistoryPerPack": 407.25},
-    "reduction": -0.2007,
-    "cachedShare": 0.3875,
+    "tokens": {"perPack": 559, "perTurn": 186.3333, "fullHistoryPerPack": 452.75},
+    "reduction": -0.2347,
+    "cachedShare": 0.3396,
     "billed": {
-      "equivalents": 1557,
-      "fullHistoryEquivalents": 1053.5,
-      "share": 1.4779,
+      "equivalents": 1837,
+      "fullHistoryEquivalents": 1190,
+      "share": 1.5437,
       "pricedPacks": 4,
-      "dollars": 0.0039,
-      "fullHistoryDollars": 0.0026
+      "dollars": 0.0046,
+      "fullHistoryDollars": 0.003
     },
     "latency": {"count": 4, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
     "retrieval": {
@@ -3658,7 +4023,7 @@ export const metricsGetCountsResult = {
       },
       {
         "method": "hexapla/conversation/record",
-        "count": 8,
+        "count": 9,
         "p50Ms": 0.724,
         "p95Ms": 16.384,
         "p99Ms": 16.384
@@ -3721,42 +4086,64 @@ export const metricsGetCountsResult = {
         "p95Ms": 2.435,
         "p99Ms": 2.435
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.215, "p95Ms": 0.256, "p99Ms": 0.256},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/change/list", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
       {
-        "method": "hexapla/budget/report",
-        "count": 2,
-        "p50Ms": 0.256,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
-      },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
-      {
-        "method": "hexapla/pack/explain",
+        "method": "hexapla/problem/lookup",
         "count": 1,
-        "p50Ms": 0.304,
+        "p50Ms": 0.128,
         "p95Ms": 0.861,
         "p99Ms": 0.861
       },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/entity/neighbors",
+        "count": 1,
+        "p50Ms": 0.215,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {
+        "method": "hexapla/context/predict",
+        "count": 1,
+        "p50Ms": 0.304,
+        "p95Ms": 0.304,
+        "p99Ms": 0.304
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.304, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {
+        "method": "hexapla/budget/report",
+        "count": 2,
+        "p50Ms": 0.181,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {
+        "method": "hexapla/pack/explain",
+        "count": 1,
+        "p50Ms": 0.128,
+        "p95Ms": 0.304,
+        "p99Ms": 0.304
+      },
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.362, "p95Ms": 0.431, "p99Ms": 0.431},
       {
         "method": "hexapla/pack/receipt",
         "count": 2,
-        "p50Ms": 0.181,
-        "p95Ms": 0.181,
-        "p99Ms": 0.181
+        "p50Ms": 0.054,
+        "p95Ms": 1.722,
+        "p99Ms": 1.722
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.054, "p95Ms": 2.048, "p99Ms": 2.048},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
       {
         "method": "hexapla/instructions/get",
         "count": 3,
-        "p50Ms": 0.362,
-        "p95Ms": 0.431,
-        "p99Ms": 0.431
+        "p50Ms": 0.609,
+        "p95Ms": 0.609,
+        "p99Ms": 0.609
       }
     ]
   } satisfies MetricsGetResult;
@@ -3764,35 +4151,35 @@ export const metricsGetCountsResult = {
 // testdata/protocol/examples/metrics-get/window.json
 export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
 export const metricsGetWindowResult = {
-    "sequence": 57,
+    "sequence": 63,
     "conversations": 3,
-    "turns": 10,
-    "fullTokens": 443,
-    "blobs": 3,
-    "blobBytes": 1669,
+    "turns": 12,
+    "fullTokens": 534,
+    "blobs": 5,
+    "blobBytes": 1748,
     "window": {
       "fromSequence": 14,
-      "toSequence": 57,
+      "toSequence": 63,
       "from": "2026-11-21T12:50:42.407Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 2,
-      "turns": 6
+      "turns": 7
     },
     "packs": 2,
-    "packTokens": 1158,
+    "packTokens": 1438,
     "budgetViolations": 0,
-    "forcedDrops": 8,
+    "forcedDrops": 6,
     "unmeasured": 0,
-    "tokens": {"perPack": 579, "perTurn": 193, "fullHistoryPerPack": 460.5},
-    "reduction": -0.2573,
-    "cachedShare": 0.3164,
+    "tokens": {"perPack": 719, "perTurn": 205.4286, "fullHistoryPerPack": 551.5},
+    "reduction": -0.3037,
+    "cachedShare": 0.2572,
     "billed": {
-      "equivalents": 958.5,
-      "fullHistoryEquivalents": 522.5,
-      "share": 1.8344,
+      "equivalents": 1238.5,
+      "fullHistoryEquivalents": 659,
+      "share": 1.8794,
       "pricedPacks": 2,
-      "dollars": 0.0024,
-      "fullHistoryDollars": 0.0013
+      "dollars": 0.0031,
+      "fullHistoryDollars": 0.0016
     },
     "latency": {"count": 2, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
     "retrieval": {
@@ -3822,7 +4209,7 @@ export const metricsGetWindowResult = {
       },
       {
         "method": "hexapla/conversation/record",
-        "count": 8,
+        "count": 9,
         "p50Ms": 0.152,
         "p95Ms": 9.742,
         "p99Ms": 9.742
@@ -3885,44 +4272,66 @@ export const metricsGetWindowResult = {
         "p95Ms": 0.362,
         "p99Ms": 0.362
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.861, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.045, "p95Ms": 0.512, "p99Ms": 0.512},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.181, "p95Ms": 0.215, "p99Ms": 0.215},
+      {"method": "hexapla/change/list", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
       {
-        "method": "hexapla/budget/report",
-        "count": 2,
-        "p50Ms": 2.048,
-        "p95Ms": 2.048,
-        "p99Ms": 2.048
-      },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
-      {
-        "method": "hexapla/pack/explain",
+        "method": "hexapla/problem/lookup",
         "count": 1,
-        "p50Ms": 0.181,
+        "p50Ms": 0.861,
+        "p95Ms": 1.448,
+        "p99Ms": 1.448
+      },
+      {
+        "method": "hexapla/entity/neighbors",
+        "count": 1,
+        "p50Ms": 0.045,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/context/predict",
+        "count": 1,
+        "p50Ms": 0.181,
+        "p95Ms": 0.215,
+        "p99Ms": 0.215
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 2.048, "p95Ms": 2.048, "p99Ms": 2.048},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.181, "p95Ms": 0.512, "p99Ms": 0.512},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {
+        "method": "hexapla/budget/report",
+        "count": 2,
+        "p50Ms": 0.181,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724},
+      {
+        "method": "hexapla/pack/explain",
+        "count": 1,
+        "p50Ms": 0.128,
+        "p95Ms": 0.304,
+        "p99Ms": 0.304
+      },
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.362, "p95Ms": 0.431, "p99Ms": 0.431},
       {
         "method": "hexapla/pack/receipt",
         "count": 2,
-        "p50Ms": 0.724,
-        "p95Ms": 0.724,
-        "p99Ms": 0.724
+        "p50Ms": 1.448,
+        "p95Ms": 1.448,
+        "p99Ms": 1.448
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.054, "p95Ms": 2.048, "p99Ms": 2.048},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
       {
         "method": "hexapla/instructions/get",
         "count": 3,
-        "p50Ms": 0.362,
-        "p95Ms": 0.431,
-        "p99Ms": 0.431
+        "p50Ms": 0.609,
+        "p95Ms": 0.609,
+        "p99Ms": 0.609
       },
-      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448}
+      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861}
     ]
   } satisfies MetricsGetResult;
 
@@ -3943,9 +4352,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 57
+    "sequence": 63
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 62, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 68, "completed": "c3"} satisfies SessionCloseResult;

@@ -727,6 +727,270 @@ export interface PackChange {
   toTokens: integer;
 }
 
+/** ChangeListParams asks which files were changed. */
+export interface ChangeListParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Only changes of this file: its path, or the end of it. */
+  file?: string;
+  /** Only changes in this conversation. */
+  conversation?: string;
+  /**
+   * Only changes by turns of this time and later, RFC 3339, as clients claim it. Turns without
+   * a time are left out then.
+   */
+  since?: string;
+  /** Most changes to return; 50 when absent, 500 at most. */
+  limit?: integer;
+  /** Changes as they were known at this sequence number; the newest when absent. */
+  asOf?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+}
+
+/** FileChange is what happened to one file. */
+export interface FileChange {
+  /** The file as the call or the model named it. */
+  file: string;
+  /** Where a renamed file was. */
+  from?: string;
+  /** "create", "modify", "delete", "refactor" or "rename". */
+  changeType: 'create' | 'modify' | 'delete' | 'refactor' | 'rename';
+  /**
+   * What it was for: as the model says in its housekeeping, else as it announced it, else what
+   * the new text brings in. May be empty.
+   */
+  summary: string;
+  /** "low", "medium" or "high", where the model says so. */
+  impact?: string;
+  /** Lines with something in them that came; absent where the call does not tell. */
+  added?: integer;
+  /** Lines with something in them that went; absent where the call does not tell. */
+  removed?: integer;
+  /** The conversation. */
+  conversation: string;
+  /**
+   * Id of the turn with the call's result, or of the newest turn when the model spoke of the
+   * change.
+   */
+  turn: string;
+  /** When, RFC 3339, as the client claims; "" if it did not say. */
+  time: string;
+  /** Who changed it. */
+  by: ChangeAuthor;
+  /** "call" for a tool call that worked, "housekeeping" where only the model said so. */
+  source: 'call' | 'housekeeping';
+}
+
+/** ChangeAuthor is who changed a file. */
+export interface ChangeAuthor {
+  /** The session. */
+  session: string;
+  /** Its agent, as the client named it. */
+  agent?: string;
+  /** Its model, as the client named it. */
+  model?: string;
+}
+
+/** ChangeListResult is changes of files. */
+export interface ChangeListResult {
+  /** Newest first. Calls that failed are not among them. */
+  changes: FileChange[];
+  /** Where to go on; absent at the end. */
+  cursor?: string;
+  /**
+   * Whether changes of conversations that an older program recorded were read out of their
+   * turns. The newest 200 such conversations are looked at.
+   */
+  derived: boolean;
+  /** The sequence number that was read. */
+  sequence: integer;
+}
+
+/** ProblemLookupParams asks whether an error was met before. */
+export interface ProblemLookupParams {
+  /** An open session of the workspace. */
+  session: string;
+  /**
+   * An error message, an output with errors in it, or a pattern; of a message the beginning is
+   * enough.
+   */
+  error: string;
+  /** Most problems to return; 10 when absent, 100 at most. */
+  limit?: integer;
+  /** As it was known at this sequence number; the newest when absent. */
+  asOf?: integer;
+}
+
+/** OutputPlace is a tool output. */
+export interface OutputPlace {
+  /** Its id: of its turn, or of the output among several. It can be asked for. */
+  id: string;
+  /** The conversation. */
+  conversation: string;
+  /** The turn. */
+  turn: integer;
+  /** Sequence number of the record. */
+  sequence: integer;
+}
+
+/** Resolution is what made an error go away. */
+export interface Resolution {
+  /** The output with the error. */
+  failed: OutputPlace;
+  /**
+   * The output of the attempt that worked, or the last turn of a conversation that ended well
+   * after files were changed.
+   */
+  resolved: OutputPlace;
+  /**
+   * The command that worked then: the one that had failed, or one that covers it. Absent if
+   * nothing was tried again.
+   */
+  command?: string;
+  /** Files that were changed between the two, oldest first. */
+  changes: FileChange[];
+  /** The sentence of the assistant that tells best what it was; may be empty. */
+  finding: string;
+}
+
+/** KnownProblem is an error that was met before. */
+export interface KnownProblem {
+  /** The message with all that changes from run to run replaced. */
+  pattern: string;
+  /** Tool outputs that show it, newest first, at most 50. */
+  seen: OutputPlace[];
+  /** All tool outputs that show it. */
+  total: integer;
+  /** What resolved it, newest first, at most 5. Empty if nothing did. */
+  resolutions: Resolution[];
+}
+
+/** ProblemLookupResult is problems that were met before. */
+export interface ProblemLookupResult {
+  /** In the order in which the errors stand in the text. */
+  problems: KnownProblem[];
+  /** The sequence number that was read. */
+  sequence: integer;
+}
+
+/** EntityNeighborsParams asks what is connected to an entity. */
+export interface EntityNeighborsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** A path or the end of one, an identifier, a concept, or an error message. */
+  entity: string;
+  /**
+   * "file", "function", "concept" or "error". When absent, the first of these under which the
+   * entity is known.
+   */
+  kind?: 'file' | 'function' | 'concept' | 'error';
+  /** Steps to take: 1 when absent, 2 at most. */
+  depth?: integer;
+  /** Most neighbors to return; 20 when absent, 200 at most. */
+  limit?: integer;
+  /** As it was known at this sequence number; the newest when absent. */
+  asOf?: integer;
+}
+
+/** EntityName is an entity. */
+export interface EntityName {
+  /** "file", "function", "concept" or "error". */
+  kind: 'file' | 'function' | 'concept' | 'error';
+  /** The name. */
+  name: string;
+}
+
+/** Neighbor is an entity that is connected to the one that was asked for. */
+export interface Neighbor {
+  /** "file", "function", "concept" or "error". */
+  kind: 'file' | 'function' | 'concept' | 'error';
+  /** The name. */
+  name: string;
+  /**
+   * One for each shared conversation, two for each near turn, four for each conversation that
+   * changed both files, three for an error beside a file. Two steps away: half of the lighter
+   * of the two connections that lead there.
+   */
+  weight: integer;
+  /** Steps: 1 or 2. */
+  distance: integer;
+  /** The entity between the two, of those two steps away. */
+  via?: EntityName;
+  /** Conversations that speak of both; 0 two steps away. */
+  shared: integer;
+  /**
+   * Turns that speak of one in or beside a turn that speaks of the other, at most five of a
+   * conversation; 0 two steps away.
+   */
+  near: integer;
+  /** Conversations that changed both files; 0 two steps away. */
+  changedTogether: integer;
+  /** Conversations that show it, newest first, at most 5. */
+  conversations: string[];
+}
+
+/** EntityNeighborsResult is what is connected to an entity. */
+export interface EntityNeighborsResult {
+  /** The entity as it is known; absent if nothing is known of it. */
+  entity?: EntityName;
+  /**
+   * Heaviest first; then by distance, kind and name. The newest 50 conversations that speak of
+   * an entity are looked at.
+   */
+  neighbors: Neighbor[];
+  /** The sequence number that was read. */
+  sequence: integer;
+}
+
+/** ContextPredictParams asks what the session's next turn is likely to need. */
+export interface ContextPredictParams {
+  /** The session. */
+  session: string;
+  /** Most predictions of each kind; 10 when absent, 100 at most. */
+  limit?: integer;
+  /** As it was at this sequence number; the newest when absent. */
+  asOf?: integer;
+}
+
+/** PredictionReason is one part of a prediction's score. */
+export interface PredictionReason {
+  /**
+   * "used" by a call, "shown" in an output, "asked" by the user, "follows" the file that was
+   * used last, "changedTogether" with one that was used last, "failing" in an error that is
+   * still open, "active" in layer 0, "open" as a question, "changedFile" for a conversation
+   * that changed a predicted file.
+   */
+  reason: 'used' | 'shown' | 'asked' | 'follows' | 'changedTogether' | 'failing' | 'active' | 'open' | 'changedFile';
+  /** The file, output or conversation that it goes by. */
+  of?: string;
+  /** What it adds. */
+  score: decimal;
+}
+
+/** Prediction is something that the next turn is likely to need. */
+export interface Prediction {
+  /** "file", "function", "conversation" or "question". */
+  kind: 'file' | 'function' | 'conversation' | 'question';
+  /** A path, an identifier, an id, or the question. */
+  name: string;
+  /** The sum of all reasons, rounded to four places. */
+  score: decimal;
+  /** The weightiest first, at most 6. */
+  reasons: PredictionReason[];
+}
+
+/** ContextPredictResult is what the next turn is likely to need. */
+export interface ContextPredictResult {
+  /**
+   * Files, then functions, conversations and questions; of each kind the likeliest first, ties
+   * by name.
+   */
+  predictions: Prediction[];
+  /** The sequence number that was read. */
+  sequence: integer;
+}
+
 /**
  * MetricsGetParams names a workspace by an open session, and a window. Without bounds the
  * window is everything that is stored.
@@ -1369,8 +1633,8 @@ export interface Section {
 export interface PackItem {
   /**
    * Id of a conversation ("c12"), a turn ("c12#3") or one of several tool outputs of a turn
-   * ("c12#3/2"); or a name such as "rollup", "heading", "context:c12", "related:c12" or
-   * "served:r4:1".
+   * ("c12#3/2"); or a name such as "rollup", "heading", "context:c12", "related:c12",
+   * "served:r4:1" or "seen:c12#3" (a line behind a failure that was met and resolved before).
    */
   id: string;
   /**
@@ -2388,6 +2652,33 @@ export const SearchQueryRequest = {
 export const ReferenceLookupRequest = {
   method: 'hexapla/reference/lookup',
   type: new RequestType<ReferenceLookupParams, ReferenceLookupResult, ErrorData>('hexapla/reference/lookup'),
+} as const;
+
+/** Lists changes of files, newest first: what, by whom, in which conversation. */
+export const ChangeListRequest = {
+  method: 'hexapla/change/list',
+  type: new RequestType<ChangeListParams, ChangeListResult, ErrorData>('hexapla/change/list'),
+} as const;
+
+/** Looks an error up: where it was met before and what resolved it. */
+export const ProblemLookupRequest = {
+  method: 'hexapla/problem/lookup',
+  type: new RequestType<ProblemLookupParams, ProblemLookupResult, ErrorData>('hexapla/problem/lookup'),
+} as const;
+
+/**
+ * Tells what is connected to a file, function, concept or error, with the conversations that
+ * show it.
+ */
+export const EntityNeighborsRequest = {
+  method: 'hexapla/entity/neighbors',
+  type: new RequestType<EntityNeighborsParams, EntityNeighborsResult, ErrorData>('hexapla/entity/neighbors'),
+} as const;
+
+/** Tells what the session's next turn is likely to need, with why. */
+export const ContextPredictRequest = {
+  method: 'hexapla/context/predict',
+  type: new RequestType<ContextPredictParams, ContextPredictResult, ErrorData>('hexapla/context/predict'),
 } as const;
 
 /** Pins a text: it stands in every pack of the workspace and is never dropped. */

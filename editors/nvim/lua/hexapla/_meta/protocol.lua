@@ -19,6 +19,10 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/context/request" # Answers the model's context requests; what was served is part of the next pack.
 ---| "hexapla/search/query" # Finds conversations and tool outputs by relevance; the parts of each score are shown.
 ---| "hexapla/reference/lookup" # Finds where a file, function, concept or error was spoken of.
+---| "hexapla/change/list" # Lists changes of files, newest first: what, by whom, in which conversation.
+---| "hexapla/problem/lookup" # Looks an error up: where it was met before and what resolved it.
+---| "hexapla/entity/neighbors" # Tells what is connected to a file, function, concept or error, with the conversations that show it.
+---| "hexapla/context/predict" # Tells what the session's next turn is likely to need, with why.
 ---| "hexapla/pin/add" # Pins a text: it stands in every pack of the workspace and is never dropped.
 ---| "hexapla/pin/remove" # Takes a pin away.
 ---| "hexapla/pin/list" # Lists the pins of a workspace, oldest first.
@@ -425,6 +429,134 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field fromTokens integer # Tokens in the one.
 ---@field toTokens integer # Tokens in the other.
 
+---ChangeListParams asks which files were changed.
+---@class hexapla.ChangeListParams
+---@field session string # An open session of the workspace.
+---@field file? string # Only changes of this file: its path, or the end of it.
+---@field conversation? string # Only changes in this conversation.
+---@field since? string # Only changes by turns of this time and later, RFC 3339, as clients claim it. Turns without a time are left out then.
+---@field limit? integer # Most changes to return; 50 when absent, 500 at most.
+---@field asOf? integer # Changes as they were known at this sequence number; the newest when absent.
+---@field cursor? string # Where to go on, from an earlier result.
+
+---FileChange is what happened to one file.
+---@class hexapla.FileChange
+---@field file string # The file as the call or the model named it.
+---@field from? string # Where a renamed file was.
+---@field changeType "create"|"modify"|"delete"|"refactor"|"rename" # "create", "modify", "delete", "refactor" or "rename".
+---@field summary string # What it was for: as the model says in its housekeeping, else as it announced it, else what the new text brings in. May be empty.
+---@field impact? string # "low", "medium" or "high", where the model says so.
+---@field added? integer # Lines with something in them that came; absent where the call does not tell.
+---@field removed? integer # Lines with something in them that went; absent where the call does not tell.
+---@field conversation string # The conversation.
+---@field turn string # Id of the turn with the call's result, or of the newest turn when the model spoke of the change.
+---@field time string # When, RFC 3339, as the client claims; "" if it did not say.
+---@field by hexapla.ChangeAuthor # Who changed it.
+---@field source "call"|"housekeeping" # "call" for a tool call that worked, "housekeeping" where only the model said so.
+
+---ChangeAuthor is who changed a file.
+---@class hexapla.ChangeAuthor
+---@field session string # The session.
+---@field agent? string # Its agent, as the client named it.
+---@field model? string # Its model, as the client named it.
+
+---ChangeListResult is changes of files.
+---@class hexapla.ChangeListResult
+---@field changes hexapla.FileChange[] # Newest first. Calls that failed are not among them.
+---@field cursor? string # Where to go on; absent at the end.
+---@field derived boolean # Whether changes of conversations that an older program recorded were read out of their turns. The newest 200 such conversations are looked at.
+---@field sequence integer # The sequence number that was read.
+
+---ProblemLookupParams asks whether an error was met before.
+---@class hexapla.ProblemLookupParams
+---@field session string # An open session of the workspace.
+---@field error string # An error message, an output with errors in it, or a pattern; of a message the beginning is enough.
+---@field limit? integer # Most problems to return; 10 when absent, 100 at most.
+---@field asOf? integer # As it was known at this sequence number; the newest when absent.
+
+---OutputPlace is a tool output.
+---@class hexapla.OutputPlace
+---@field id string # Its id: of its turn, or of the output among several. It can be asked for.
+---@field conversation string # The conversation.
+---@field turn integer # The turn.
+---@field sequence integer # Sequence number of the record.
+
+---Resolution is what made an error go away.
+---@class hexapla.Resolution
+---@field failed hexapla.OutputPlace # The output with the error.
+---@field resolved hexapla.OutputPlace # The output of the attempt that worked, or the last turn of a conversation that ended well after files were changed.
+---@field command? string # The command that worked then: the one that had failed, or one that covers it. Absent if nothing was tried again.
+---@field changes hexapla.FileChange[] # Files that were changed between the two, oldest first.
+---@field finding string # The sentence of the assistant that tells best what it was; may be empty.
+
+---KnownProblem is an error that was met before.
+---@class hexapla.KnownProblem
+---@field pattern string # The message with all that changes from run to run replaced.
+---@field seen hexapla.OutputPlace[] # Tool outputs that show it, newest first, at most 50.
+---@field total integer # All tool outputs that show it.
+---@field resolutions hexapla.Resolution[] # What resolved it, newest first, at most 5. Empty if nothing did.
+
+---ProblemLookupResult is problems that were met before.
+---@class hexapla.ProblemLookupResult
+---@field problems hexapla.KnownProblem[] # In the order in which the errors stand in the text.
+---@field sequence integer # The sequence number that was read.
+
+---EntityNeighborsParams asks what is connected to an entity.
+---@class hexapla.EntityNeighborsParams
+---@field session string # An open session of the workspace.
+---@field entity string # A path or the end of one, an identifier, a concept, or an error message.
+---@field kind? "file"|"function"|"concept"|"error" # "file", "function", "concept" or "error". When absent, the first of these under which the entity is known.
+---@field depth? integer # Steps to take: 1 when absent, 2 at most.
+---@field limit? integer # Most neighbors to return; 20 when absent, 200 at most.
+---@field asOf? integer # As it was known at this sequence number; the newest when absent.
+
+---EntityName is an entity.
+---@class hexapla.EntityName
+---@field kind "file"|"function"|"concept"|"error" # "file", "function", "concept" or "error".
+---@field name string # The name.
+
+---Neighbor is an entity that is connected to the one that was asked for.
+---@class hexapla.Neighbor
+---@field kind "file"|"function"|"concept"|"error" # "file", "function", "concept" or "error".
+---@field name string # The name.
+---@field weight integer # One for each shared conversation, two for each near turn, four for each conversation that changed both files, three for an error beside a file. Two steps away: half of the lighter of the two connections that lead there.
+---@field distance integer # Steps: 1 or 2.
+---@field via? hexapla.EntityName # The entity between the two, of those two steps away.
+---@field shared integer # Conversations that speak of both; 0 two steps away.
+---@field near integer # Turns that speak of one in or beside a turn that speaks of the other, at most five of a conversation; 0 two steps away.
+---@field changedTogether integer # Conversations that changed both files; 0 two steps away.
+---@field conversations string[] # Conversations that show it, newest first, at most 5.
+
+---EntityNeighborsResult is what is connected to an entity.
+---@class hexapla.EntityNeighborsResult
+---@field entity? hexapla.EntityName # The entity as it is known; absent if nothing is known of it.
+---@field neighbors hexapla.Neighbor[] # Heaviest first; then by distance, kind and name. The newest 50 conversations that speak of an entity are looked at.
+---@field sequence integer # The sequence number that was read.
+
+---ContextPredictParams asks what the session's next turn is likely to need.
+---@class hexapla.ContextPredictParams
+---@field session string # The session.
+---@field limit? integer # Most predictions of each kind; 10 when absent, 100 at most.
+---@field asOf? integer # As it was at this sequence number; the newest when absent.
+
+---PredictionReason is one part of a prediction's score.
+---@class hexapla.PredictionReason
+---@field reason "used"|"shown"|"asked"|"follows"|"changedTogether"|"failing"|"active"|"open"|"changedFile" # "used" by a call, "shown" in an output, "asked" by the user, "follows" the file that was used last, "changedTogether" with one that was used last, "failing" in an error that is still open, "active" in layer 0, "open" as a question, "changedFile" for a conversation that changed a predicted file.
+---@field of? string # The file, output or conversation that it goes by.
+---@field score number # What it adds.
+
+---Prediction is something that the next turn is likely to need.
+---@class hexapla.Prediction
+---@field kind "file"|"function"|"conversation"|"question" # "file", "function", "conversation" or "question".
+---@field name string # A path, an identifier, an id, or the question.
+---@field score number # The sum of all reasons, rounded to four places.
+---@field reasons hexapla.PredictionReason[] # The weightiest first, at most 6.
+
+---ContextPredictResult is what the next turn is likely to need.
+---@class hexapla.ContextPredictResult
+---@field predictions hexapla.Prediction[] # Files, then functions, conversations and questions; of each kind the likeliest first, ties by name.
+---@field sequence integer # The sequence number that was read.
+
 ---MetricsGetParams names a workspace by an open session, and a window. Without bounds the window
 ---is everything that is stored.
 ---@class hexapla.MetricsGetParams
@@ -722,7 +854,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 
 ---PackItem is one thing in a section.
 ---@class hexapla.PackItem
----@field id string # Id of a conversation ("c12"), a turn ("c12#3") or one of several tool outputs of a turn ("c12#3/2"); or a name such as "rollup", "heading", "context:c12", "related:c12" or "served:r4:1".
+---@field id string # Id of a conversation ("c12"), a turn ("c12#3") or one of several tool outputs of a turn ("c12#3/2"); or a name such as "rollup", "heading", "context:c12", "related:c12", "served:r4:1" or "seen:c12#3" (a line behind a failure that was met and resolved before).
 ---@field detail "header"|"summary"|"full"|"excerpt"|"brief"|"line"|"digest"|"roster"|"rollup"|"changed"|"heading" # The detail it is shown in: "header", "summary", "full", "excerpt" (beginning and end), "brief" (what it came to), "line" (that it happened), "digest" (what folded turns came to), "roster" (names that were used), "rollup" (many headers in one), "changed" (what is new since an earlier tool output that it names) or "heading" (a line of the pack itself).
 ---@field tokens integer # Tokens.
 
