@@ -84,8 +84,11 @@ func (s *Session) givenBefore(v storage.View) (shown, served map[string]given, e
 	s.mu.Lock()
 	shown = s.given
 	s.mu.Unlock()
-	opened := v.ListLen(listOfSession(s.ID))
-	newest, err := v.List(listOfSession(s.ID), max(0, opened-1), opened)
+	l, err := lineOf(v, s.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	newest, err := l.newest(1)
 	if err != nil || len(newest) == 0 {
 		return shown, nil, err
 	}
@@ -96,7 +99,7 @@ func (s *Session) givenBefore(v storage.View) (shown, served map[string]given, e
 		return nil, nil, err
 	}
 	served = map[string]given{}
-	for _, entry := range entries {
+	for _, entry := range l.without(entries) {
 		if entry.Seq < newest[0].Seq {
 			continue
 		}

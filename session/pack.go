@@ -171,6 +171,9 @@ func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, 
 	} else if !ok {
 		return nil, layers.Input{}, notFound("session", session)
 	}
+	if err = p.readEdits(); err != nil {
+		return nil, layers.Input{}, err
+	}
 	if err = p.calibrate(req); err != nil {
 		return nil, layers.Input{}, err
 	}

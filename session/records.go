@@ -23,6 +23,11 @@ const (
 	kindHousekeeping = "housekeeping"
 	kindUsage        = "usage"
 	kindPin          = "pin"
+	kindLine         = "line"
+	kindVersion      = "version"
+	kindAlias        = "alias"
+	kindEdit         = "edit"
+	kindQueue        = "queue"
 )
 
 // Counters of a workspace.
@@ -112,14 +117,23 @@ type toolRecord struct {
 // Names of lists.
 const (
 	listConversations = "conversations"
+	listEdits         = "edits"
+	listSuperseded    = "superseded" // conversations that others took the place of
 	listPins          = "pins"
 	listRequests      = "requests"
 	listSessions      = "sessions"
 )
 
-func listOfSession(session string) string      { return "session/" + session + "/conversations" }
-func listOfUsage(model string) string          { return "usage/" + model }
-func listOfServed(session string) string       { return "session/" + session + "/served" }
+func listOfSession(session string) string { return "session/" + session + "/conversations" }
+func listOfUsage(model string) string     { return "usage/" + model }
+func listOfServed(session string) string  { return "session/" + session + "/served" }
+func listOfLine(session string, n int) string {
+	return listOfSession(session) + "/" + strconv.Itoa(n)
+}
+func listOfVersions(conversation string) string { return conversation + "/versions" }
+func versionID(conversation string, n int) string {
+	return conversation + "@" + strconv.Itoa(n)
+}
 func listOfTurns(conversation string) string   { return conversation + "/turns" }
 func turnID(conversation string, n int) string { return conversation + "#" + strconv.Itoa(n) }
 func outputID(conversation string, n, i int) string {

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"hexapla/layers"
-	"hexapla/layers/digest"
-	"hexapla/retrieval"
 	"hexapla/storage"
 )
 
@@ -253,8 +251,11 @@ func reAsked(pack, served given, detail layers.Detail, now shown) bool {
 // turn.
 func (s *Session) fullsServed(v storage.View) (int, error) {
 	var lastTurn int64
-	opened := v.ListLen(listOfSession(s.ID))
-	newest, err := v.List(listOfSession(s.ID), max(0, opened-1), opened)
+	l, err := lineOf(v, s.ID)
+	if err != nil {
+		return 0, err
+	}
+	newest, err := l.newest(1)
 	if err != nil {
 		return 0, err
 	}
@@ -290,109 +291,4 @@ func (s *Session) fullsServed(v storage.View) (int, error) {
 		}
 	}
 	return count, nil
-}
-
-const (
-	defaultRetrieve = 3
-	maxRetrieve     = 50
-)
-
-// resolve turns a retrieve request into ids.
-func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Retrieve) ([]string, error) {
-	switch r.Format {
-	case "", layers.DetailHeader, layers.DetailSummary, layers.DetailFull, layers.DetailMixed:
-	default:
-		return nil, invalid(path+".format", `must be "header", "summary", "full" or "mixed"`)
-	}
-	limit := r.Limit
-	if limit == 0 {
-		limit = defaultRetrieve
-	}
-	if limit < 0 || limit > maxRetrieve {
-		return nil, &InvalidError{Path: path + ".limit", Message: "out of range", Limit: maxRetrieve}
-	}
-	priority := r.Priority
-	if priority == "" {
-		priority = PrioritySpecific
-		if len(r.IDs) == 0 {
-			priority = PriorityRelevant
-		}
-	}
-	switch priority {
-	case PrioritySpecific:
-		return r.IDs, nil
-	case PriorityRecent:
-		n := v.ListLen(listConversations)
-		entries, err := v.List(listConversations, max(0, n-limit), n)
-		if err != nil {
-			return nil, err
-		}
-		ids := append([]string(nil), r.IDs...)
-		for i := len(entries) - 1; i >= 0; i-- {
-			ids = append(ids, entries[i].ID)
-		}
-		return ids, nil
-	case PriorityRelevant:
-		query := r.Query
-		if query == "" {
-			var err error
-			if query, err = s.lastQuery(v); err != nil {
-				return nil, err
-			}
-		}
-		hits, err := s.Workspace.find(ctx, v, query, limit)
-		return append(append([]string(nil), r.IDs...), hits...), err
-	}
-	return nil, invalid(path+".priority", `must be "specific", "recent" or "relevant"`)
-}
-
-// lastQuery returns the newest user query of the session.
-func (s *Session) lastQuery(v storage.View) (string, error) {
-	list := listOfSession(s.ID)
-	n := v.ListLen(list)
-	entries, err := v.List(list, max(0, n-1), n)
-	if err != nil || len(entries) == 0 {
-		return "", err
-	}
-	body, _, _, err := latest[turnRecord](v, kindTurn, turnID(entries[0].ID, 1))
-	return body.Text, err
-}
-
-// find returns the ids of the conversations that a text is about, best first.
-func (ws *Workspace) find(ctx context.Context, v storage.View, text string, limit int) ([]string, error) {
-	text = strings.ToValidUTF8(text[:min(len(text), maxRelatedQuery)], "")
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	found, err := ws.engine.Search(ctx, v, retrieval.Query{Text: text, Entities: digest.EntitiesOf(text), Limit: limit, Clip: true})
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, hit := range found.Hits {
-		ids = append(ids, hit.Conversation)
-	}
-	return ids, nil
-}
-
-// topic sums up what the conversations that speak of a topic say.
-func (ws *Workspace) topic(ctx context.Context, v storage.View, topic string) (TopicSummary, error) {
-	ids, err := ws.find(ctx, v, topic, defaultRetrieve)
-	if err != nil {
-		return TopicSummary{}, err
-	}
-	out := TopicSummary{Topic: topic, Conversations: ids}
-	var parts []string
-	for _, id := range ids {
-		trio, _, ok, err := latest[trioRecord](v, kindTrio, id)
-		if err == nil && !ok {
-			trio, err = ws.ruleTrio(v, id)
-		}
-		if err != nil {
-			return out, err
-		}
-		parts = append(parts, trio.Summary.Content)
-	}
-	out.Summary, _ = digest.Trim(strings.Join(parts, "\n"), layers.CapSummary, ws.standard())
-	return out, nil
 }

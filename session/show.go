@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,14 +23,13 @@ type shown struct {
 // show renders a conversation ("c12") or a turn ("c12#3") in a detail, within
 // most tokens; 0 means no limit. DetailMixed gives the most that fits.
 func (ws *Workspace) show(v storage.View, id string, detail layers.Detail, most int, counter layers.Counter) (shown, error) {
-	conversation, turn, hasTurn := strings.Cut(id, "#")
-	if _, ok, err := v.Latest(kindConversation, conversation); err != nil {
+	at, v, err := lookUp(v, id)
+	if err != nil {
 		return shown{}, err
-	} else if !ok {
-		return shown{}, notFound("conversation", id)
 	}
-	if hasTurn {
-		return ws.showTurn(v, conversation, turn, most, counter)
+	conversation := at.conversation
+	if at.turn != "" {
+		return ws.showTurn(v, conversation, at.turn, most, counter)
 	}
 	if detail == layers.DetailFull || detail == layers.DetailMixed {
 		full, err := ws.showFull(v, conversation, most, counter)
@@ -146,14 +144,16 @@ type ConversationRequest struct {
 
 // ConversationReply is a conversation in the detail asked for.
 type ConversationReply struct {
-	Detail   layers.Detail
-	Text     string
-	Tokens   int
-	Header   layers.Header
-	Summary  layers.Summary
-	Turns    []layers.Turn // of the text, for DetailFull
-	Cursor   string
-	Sequence int64
+	Conversation string    // that was read: what a superseded id stands for
+	Versions     []Version // what it was before, oldest first
+	Detail       layers.Detail
+	Text         string
+	Tokens       int
+	Header       layers.Header
+	Summary      layers.Summary
+	Turns        []layers.Turn // of the text, for DetailFull
+	Cursor       string
+	Sequence     int64
 }
 
 // Conversation reads one conversation. With MaxTokens, full text comes in
@@ -179,6 +179,18 @@ func (s *Session) Conversation(req ConversationRequest) (ConversationReply, erro
 	var reply ConversationReply
 	err = ws.view(asOf, func(v storage.View) error {
 		reply.Sequence = v.Seq()
+		at, v, err := lookUp(v, req.Conversation)
+		if err != nil {
+			return err
+		}
+		if at.turn != "" {
+			return notFound("conversation", req.Conversation)
+		}
+		reply.Conversation = at.String()
+		if reply.Versions, err = versionsOf(v, at.conversation); err != nil {
+			return err
+		}
+		req.Conversation = at.conversation
 		trio, _, ok, err := latest[trioRecord](v, kindTrio, req.Conversation)
 		if err == nil && !ok {
 			trio, err = ws.ruleTrio(v, req.Conversation)
@@ -213,7 +225,7 @@ func (ws *Workspace) page(v storage.View, req ConversationRequest, from int, cou
 		form := pieces[i].Forms[0]
 		if req.MaxTokens > 0 && reply.Tokens+form.Tokens > req.MaxTokens {
 			if reply.Tokens > 0 {
-				reply.Cursor = fmt.Sprintf("%d@%d", i, v.Seq())
+				reply.Cursor = fmt.Sprintf("%d@%d", i, reply.Sequence)
 				break
 			}
 			for _, shorter := range pieces[i].Forms {
@@ -239,13 +251,9 @@ func (ws *Workspace) page(v storage.View, req ConversationRequest, from int, cou
 		if !numbers[entry.Seq] {
 			continue
 		}
-		record, err := v.Get(entry.Seq)
+		body, err := turnAt(v, entry)
 		if err != nil {
 			return err
-		}
-		var body turnRecord
-		if err := json.Unmarshal(record.Body, &body); err != nil {
-			return fmt.Errorf("read turn %q: %w", entry.ID, err)
 		}
 		reply.Turns = append(reply.Turns, body.Turn)
 	}

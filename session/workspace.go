@@ -234,12 +234,11 @@ func (ws *Workspace) modelOf(session string) (model string, err error) {
 // ongoing returns the id and record of the session's conversation in
 // progress; the id is "" when there is none.
 func ongoing(v storage.View, session string) (string, conversationRecord, error) {
-	list := listOfSession(session)
-	n := v.ListLen(list)
-	if n == 0 {
-		return "", conversationRecord{}, nil
+	l, err := lineOf(v, session)
+	if err != nil {
+		return "", conversationRecord{}, err
 	}
-	entries, err := v.List(list, n-1, n)
+	entries, err := l.newest(1)
 	if err != nil || len(entries) == 0 {
 		return "", conversationRecord{}, err
 	}
