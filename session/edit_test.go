@@ -170,7 +170,7 @@ func TestH7_Truncate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(answer.Items) != 2 || !strings.Contains(answer.Items[0].Text, "narwhal") || !strings.Contains(answer.Items[1].Text, "walrus4.go") || len(answer.Deferred) != 2 {
+	if len(answer.Items) != 2 || answer.Items[0].InContext != "c10#1" || !strings.Contains(answer.Items[1].Text, "walrus4.go") || len(answer.Deferred) != 2 {
 		t.Errorf("turns that were cut off give %+v", answer)
 	}
 	if _, err := s.Edit(t.Context(), session.EditRequest{Conversation: "c5", Turn: 1, Text: text("x")}); err == nil || !strings.Contains(err.Error(), `"c10"`) {

@@ -247,7 +247,7 @@ func (s *Session) Ingest(ctx context.Context, req IngestRequest) (IngestReply, e
 		reply := IngestReply{
 			Conversation: out.Conversation, Number: out.Numbers[0], Applied: a.Housekeeping != nil, Problems: a.Problems,
 		}
-		return reply, s.answerPart(ctx, tx, a, &reply)
+		return reply, s.answerPart(ctx, tx, a, 1, &reply)
 	})
 	reply.Sequence = receipt.Seq
 	return reply, err
@@ -268,22 +268,29 @@ func (s *Session) ingestRest(ctx context.Context, req IngestRequest) (IngestRepl
 			}
 			reply.Conversation = out.Conversation
 		}
-		return reply, s.answerPart(ctx, tx, a, &reply)
+		return reply, s.answerPart(ctx, tx, a, 0, &reply)
 	})
 	reply.Sequence = receipt.Seq
 	return reply, err
 }
 
 // answerPart answers the context requests of an answer.
-func (s *Session) answerPart(ctx context.Context, tx *storage.Tx, a Answer, reply *IngestReply) error {
+func (s *Session) answerPart(ctx context.Context, tx *storage.Tx, a Answer, turns int, reply *IngestReply) error {
 	if a.Requests == nil {
-		return nil
+		served, expired, err := s.serveWaiting(ctx, tx, turns)
+		if len(served)+len(expired) > 0 {
+			reply.Context = &ContextReply{
+				Items: []ContextItem{}, Deferred: []Deferred{}, Topics: []TopicSummary{}, Archived: []string{},
+				ServedDeferred: served, Expired: expired,
+			}
+		}
+		return err
 	}
 	request := *a.Requests
 	if request.MaxTokens == 0 {
 		request.MaxTokens = defaultRequestTokens
 	}
-	answer, err := s.answer(ctx, tx, request)
+	answer, err := s.answer(ctx, tx, request, turns)
 	if err != nil {
 		var bad *InvalidError
 		if asInvalid(err, &bad) {

@@ -254,11 +254,11 @@ type lastPack struct{ text string }
 // before, and remembers it and what it shows whole.
 func (s *Session) compare(reply *PackReply) *packMeasures {
 	pack := reply.Pack
-	shown := givenBy(pack)
+	shown := shownBy(pack)
 	s.mu.Lock()
 	before, fullBefore := s.lastText[pack.Layout], s.lastFull
 	s.lastText[pack.Layout] = &lastPack{text: pack.Text}
-	s.lastFull, s.given = reply.full, shown
+	s.lastFull, s.shown = reply.full, shown
 	s.mu.Unlock()
 	if before != nil && len(pack.Text) > 0 {
 		reply.PrefixBytes = commonPrefix(before.text, pack.Text)

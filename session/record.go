@@ -37,7 +37,11 @@ type RecordReply struct {
 	Done         bool
 	Completed    string
 	Results      []StoredResult
-	Sequence     int64 `json:"-"`
+	// ServedDeferred is what waited for room and now has it. It is in the next
+	// pack.
+	ServedDeferred []ContextItem
+	Expired        []Deferral
+	Sequence       int64 `json:"-"`
 }
 
 // StoredResult is a tool result as it is stored.
@@ -57,7 +61,11 @@ func (s *Session) Record(ctx context.Context, req RecordRequest) (RecordReply, e
 		return RecordReply{}, err
 	}
 	reply, receipt, err := write(ctx, ws, "conversation/record", s.ID, req.Key, req, func(tx *storage.Tx) (RecordReply, error) {
-		return ws.record(tx, s.ID, req, prepared)
+		reply, err := ws.record(tx, s.ID, req, prepared)
+		if err == nil && len(prepared) > 0 {
+			reply.ServedDeferred, reply.Expired, err = s.serveWaiting(ctx, tx, len(prepared))
+		}
+		return reply, err
 	})
 	if err != nil {
 		return RecordReply{}, err

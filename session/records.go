@@ -104,6 +104,11 @@ type servedItem struct {
 	ID     string        `json:"id"` // of a conversation or of a turn
 	Detail layers.Detail `json:"detail"`
 	Tokens int           `json:"tokens"`
+	// Of passages that answer a query: the query, the first of them, and as of
+	// when, if not of the record.
+	Query string `json:"query,omitempty"`
+	From  int    `json:"from,omitempty"`
+	AsOf  int64  `json:"asOf,omitempty"`
 }
 
 // toolRecord is the body of a tool record: an output that was stored outside

@@ -2,9 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 
 	"hexapla/layers"
 	"hexapla/storage"
@@ -17,6 +14,7 @@ type Retrieve struct {
 	Priority string        `json:"priority"` // PrioritySpecific, PriorityRecent or PriorityRelevant
 	Query    string        `json:"query"`
 	Limit    int           `json:"limit"`
+	Cursor   string        `json:"cursor,omitempty"` // where to go on with the passages of one conversation
 }
 
 // Priorities of a retrieve request (H6).
@@ -32,7 +30,10 @@ type ContextRequest struct {
 	Topics    []string   `json:"topics"`
 	Archive   []string   `json:"archive"`
 	MaxTokens int        `json:"maxTokens"`
-	Key       string     `json:"-"`
+	// DeferTurns is after how many turns of the session what was deferred is let
+	// go; defaultDeferral when 0, and negative for not to defer anything.
+	DeferTurns int    `json:"deferTurns,omitempty"`
+	Key        string `json:"-"`
 }
 
 // Empty tells that nothing is asked for.
@@ -46,6 +47,16 @@ type ContextItem struct {
 	Detail layers.Detail
 	Text   string
 	Tokens int
+	// Covered is the share of the query's words that the text holds, in [0,1],
+	// where DetailMixed was to answer one.
+	Covered float64
+	// Cursor is where the passages go on; "" at the end.
+	Cursor string
+	// InContext is the item of the pack before that shows the whole already, in
+	// place of the text.
+	InContext string
+	// Deferral is the id of the request that waited for this.
+	Deferral string
 }
 
 // Deferred is a request that was not served.
@@ -53,6 +64,8 @@ type Deferred struct {
 	ID     string
 	Detail layers.Detail
 	Reason string
+	// Deferral is the id under which it waits; "" if it does not.
+	Deferral string
 }
 
 // Reasons for not serving a request now.
@@ -76,6 +89,10 @@ type ContextReply struct {
 	Deferred []Deferred
 	Topics   []TopicSummary
 	Archived []string
+	// ServedDeferred is what was asked for before and waited for room.
+	ServedDeferred []ContextItem
+	// Expired is what waited for too long.
+	Expired  []Deferral
 	Sequence int64 `json:"-"`
 }
 
@@ -95,156 +112,17 @@ func (s *Session) RequestContext(ctx context.Context, req ContextRequest) (Conte
 	if req.MaxTokens == 0 {
 		req.MaxTokens = defaultRequestTokens
 	}
+	if req.DeferTurns < -1 || req.DeferTurns > maxDeferral {
+		return ContextReply{}, &InvalidError{Path: "deferTurns", Message: "out of range", Limit: maxDeferral}
+	}
 	reply, receipt, err := write(ctx, s.Workspace, "context/request", s.ID, req.Key, req, func(tx *storage.Tx) (ContextReply, error) {
-		return s.answer(ctx, tx, req)
+		return s.answer(ctx, tx, req, 0)
 	})
 	if err != nil {
 		return ContextReply{}, err
 	}
 	reply.Sequence = receipt.Seq
 	return reply, nil
-}
-
-// answer serves requests in the order in which they were made.
-func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest) (ContextReply, error) {
-	v, ws := tx.View(), s.Workspace
-	reply := ContextReply{Items: []ContextItem{}, Deferred: []Deferred{}, Topics: []TopicSummary{}, Archived: []string{}}
-	fulls, err := s.fullsServed(v)
-	if err != nil {
-		return reply, err
-	}
-	inPack, served, err := s.givenBefore(v)
-	if err != nil {
-		return reply, err
-	}
-	asked := &askedCounts{}
-	counter := ws.counter(s.Model())
-	left := req.MaxTokens
-	seen := map[string]bool{}
-	for i, retrieve := range req.Retrieve {
-		if i >= maxRetrieves {
-			reply.Deferred = append(reply.Deferred, Deferred{ID: either(strings.Join(retrieve.IDs, " "), retrieve.Query), Detail: retrieve.Format, Reason: DeferredLimit})
-			asked.Deferred++
-			continue
-		}
-		ids, err := s.resolve(ctx, v, fmt.Sprintf("requests.retrieveConversations[%d]", i), retrieve)
-		if err != nil {
-			return reply, err
-		}
-		if len(ids) == 0 {
-			asked.NotFound++
-		}
-		detail := retrieve.Format
-		if detail == "" {
-			detail = layers.DetailMixed
-		}
-		for _, id := range ids {
-			if seen[id] {
-				continue
-			}
-			seen[id] = true
-			put := func(reason string) {
-				reply.Deferred = append(reply.Deferred, Deferred{ID: id, Detail: detail, Reason: reason})
-				if reason == DeferredNotFound {
-					asked.NotFound++
-				} else {
-					asked.Deferred++
-				}
-			}
-			if len(seen) > maxRequestedIDs {
-				put(DeferredLimit)
-				continue
-			}
-			wanted := detail
-			if fulls >= layers.MaxFullsPerTurn && (detail == layers.DetailFull || detail == layers.DetailMixed) {
-				wanted = layers.DetailSummary
-			}
-			out, err := ws.show(v, id, wanted, max(left, 1), counter)
-			if errors.Is(err, ErrNotFound) {
-				put(DeferredNotFound)
-				continue
-			}
-			if err != nil {
-				return reply, err
-			}
-			if reAsked(inPack[id], served[id], detail, out) {
-				asked.ReAsked++
-			}
-			if left <= 0 {
-				put(DeferredBudget)
-				continue
-			}
-			if detail == layers.DetailFull && wanted != detail {
-				put(DeferredQuota)
-				continue
-			}
-			if out.detail == layers.DetailFull {
-				fulls++
-			}
-			left -= out.tokens
-			asked.Served++
-			reply.Items = append(reply.Items, ContextItem{ID: id, Detail: out.detail, Text: out.text, Tokens: out.tokens})
-		}
-	}
-	for i, topic := range req.Topics {
-		if i >= maxTopics {
-			reply.Deferred = append(reply.Deferred, Deferred{ID: topic, Detail: layers.DetailSummary, Reason: DeferredLimit})
-			asked.Deferred++
-			continue
-		}
-		summary, err := ws.topic(ctx, v, topic)
-		if err != nil {
-			return reply, err
-		}
-		if len(summary.Conversations) > 0 {
-			asked.Served++
-		} else {
-			asked.NotFound++
-		}
-		reply.Topics = append(reply.Topics, summary)
-	}
-	for i, id := range req.Archive {
-		if i >= maxRequestedIDs {
-			reply.Deferred = append(reply.Deferred, Deferred{ID: id, Detail: layers.DetailHeader, Reason: DeferredLimit})
-			continue
-		}
-		record, _, ok, err := latest[conversationRecord](v, kindConversation, id)
-		if err != nil {
-			return reply, err
-		}
-		if !ok || record.Session != s.ID {
-			reply.Deferred = append(reply.Deferred, Deferred{ID: id, Detail: layers.DetailHeader, Reason: DeferredNotFound})
-			continue
-		}
-		tx.Put(storage.Draft{Kind: kindArchive, ID: id, Parent: id, Body: []byte("{}")})
-		reply.Archived = append(reply.Archived, id)
-	}
-	if asked.total() > 0 {
-		body := servedRecord{Asked: asked}
-		lists := []string{listRequests}
-		for _, item := range reply.Items {
-			body.Items = append(body.Items, servedItem{ID: item.ID, Detail: item.Detail, Tokens: item.Tokens})
-		}
-		if len(reply.Items) > 0 { // packs look at those that gave something
-			lists = append(lists, listOfServed(s.ID))
-		}
-		tx.Put(storage.Draft{Kind: kindServed, ID: "served:" + tx.NextID("r"), Parent: s.ID, Body: encode(body), Lists: lists})
-	}
-	return reply, nil
-}
-
-// reAsked tells that what is asked for was given already: the pack before shows
-// it, or it was served in the conversation, in no less detail and tokens than it
-// has now. What was served as the most that fitted is asked for again by the
-// same words.
-func reAsked(pack, served given, detail layers.Detail, now shown) bool {
-	if detail == layers.DetailMixed {
-		detail = now.detail
-		if served.detail != "" {
-			return true
-		}
-	}
-	return pack.covers(detail, now.tokens) || served.covers(detail, now.tokens)
 }
 
 // fullsServed counts the full conversations served since the session's last
@@ -276,7 +154,7 @@ func (s *Session) fullsServed(v storage.View) (int, error) {
 		return 0, err
 	}
 	count := 0
-	for _, entry := range entries {
+	for _, entry := range l.without(entries) {
 		if entry.Seq <= lastTurn {
 			continue
 		}

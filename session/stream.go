@@ -261,7 +261,13 @@ func (p *packer) served(l line) ([]layers.Piece, error) {
 		}
 		s := shaper{counter: p.counter, policy: p.ws.opts.Policy, read: p.ws.readText}
 		for i, item := range body.Items {
-			text, err := p.ws.show(v, item.ID, item.Detail, item.Tokens, p.counter)
+			then := v
+			if item.AsOf != 0 {
+				if then, err = p.at(item.AsOf); err != nil {
+					return nil, err
+				}
+			}
+			text, err := p.ws.show(then, item.ID, item.Detail, question{item.Query, item.From}, item.Tokens, p.counter)
 			if errors.Is(err, ErrNotFound) { // an edit cut it off
 				continue
 			}
@@ -270,7 +276,7 @@ func (p *packer) served(l line) ([]layers.Piece, error) {
 			}
 			head := fmt.Sprintf("### retrieved %s %s", item.ID, item.Detail)
 			out = append(out, layers.Piece{
-				ID: fmt.Sprintf("%s:%d", entry.ID, i+1), Seq: entry.Seq, Served: true,
+				ID: servedPiece(entry.ID, i), Seq: entry.Seq, Served: true,
 				Forms: s.forms(
 					layers.Form{Detail: layers.FormFull, Text: block(head, text.text)},
 					layers.Form{Detail: layers.FormLine, Text: head + " (folded)\n"},
