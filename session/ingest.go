@@ -186,13 +186,14 @@ func (a *Answer) readRequests(raw json.RawMessage) {
 			Priority string        `json:"priority"`
 			Query    string        `json:"query"`
 			Limit    int           `json:"limit"`
+			Cursor   string        `json:"cursor"`
 		}
 		if err := json.Unmarshal(raw, &one); err != nil {
 			a.problem("contextRequests", fmt.Sprintf("retrieveConversations[%d]: %s", i, jsonError(err)))
 			continue
 		}
 		r.Retrieve = append(r.Retrieve, Retrieve{
-			IDs: append(one.IDs, one.Snake...), Format: one.Format, Priority: one.Priority, Query: one.Query, Limit: one.Limit,
+			IDs: append(one.IDs, one.Snake...), Format: one.Format, Priority: one.Priority, Query: one.Query, Limit: one.Limit, Cursor: one.Cursor,
 		})
 	}
 	if len(members.Retrieve) > maxRequestedIDs {

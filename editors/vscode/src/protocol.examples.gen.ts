@@ -7,8 +7,16 @@ import type {
   BlobReadResult,
   BudgetReportParams,
   BudgetReportResult,
+  ContextCancelParams,
+  ContextCancelResult,
+  ContextDeferralsParams,
+  ContextDeferralsResult,
   ContextRequestParams,
   ContextRequestResult,
+  ConversationAliasParams,
+  ConversationAliasResult,
+  ConversationEditParams,
+  ConversationEditResult,
   ConversationGetParams,
   ConversationGetResult,
   ConversationRecordParams,
@@ -771,12 +779,7 @@ export const contextRequestIdsResult = {
         "text": "### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
         "tokens": 45
       },
-      {
-        "conversation": "c1#3/1",
-        "detail": "full",
-        "text": "### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
-        "tokens": 99
-      }
+      {"conversation": "c1#3/1", "detail": "full", "text": "", "tokens": 0, "inContext": "c1#3/1"}
     ],
     "deferred": [{"conversation": "c99", "detail": "mixed", "reason": "not_found"}],
     "topics": [],
@@ -1129,10 +1132,10 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+    "checksum": "033502f483a6e6052df4044a721cd9ec71a70663ce01951c966c7e1258a7119f",
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
         "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
         "userInput": "### c3#4 user feedback\nPlease keep the message short.\n"
       },
@@ -1237,14 +1240,11 @@ export const packBuildInputResult = {
         },
         {
           "allowance": 2533,
-          "items": [
-            {"detail": "full", "id": "served:r2:1", "tokens": 51},
-            {"detail": "full", "id": "served:r2:2", "tokens": 109}
-          ],
+          "items": [{"detail": "full", "id": "served:r2:1", "tokens": 51}],
           "layer": 5,
           "name": "retrieved",
-          "text": "### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
-          "tokens": 160
+          "text": "### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
+          "tokens": 51
         },
         {
           "allowance": 149,
@@ -1268,30 +1268,30 @@ export const packBuildInputResult = {
       "sequence": 37,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
-      "stablePrefixBytes": 2947,
-      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
+      "stablePrefixBytes": 2656,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
       "tokens": {
         "available": 3000,
-        "context": 936,
+        "context": 827,
         "fullHistory": 429,
         "input": 14,
         "reserved": 1000,
         "system": 21,
         "total": 4000,
-        "used": 971
+        "used": 862
       }
     },
     "stability": {
       "commonPrefixBytes": 1217,
       "commonPrefixTokens": 399,
-      "cachedShare": 0.3780677228953091,
-      "stablePrefixBytes": 2947,
+      "cachedShare": 0.4156420765027322,
+      "stablePrefixBytes": 2656,
       "epoch": 3,
       "epochReason": "start",
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
-        {"bytes": 2947, "tokens": 903, "section": "retrieved", "ttl": "5m"}
+        {"bytes": 2656, "tokens": 794, "section": "retrieved", "ttl": "5m"}
       ]
     }
   } satisfies PackBuildResult;
@@ -1404,7 +1404,7 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "5dd67f57e2bae068b110488174a58ca6eae6d13b3dc15c617bd0a3ac275c78e2",
+    "checksum": "05daca911f0e169b6fcae4dea15e9cb7aaeb4c94bf6672e5f439339897a983ef",
     "sequence": 37,
     "encoding": "o200k_base",
     "estimate": false,
@@ -1412,9 +1412,9 @@ export const packExplainTightResult = {
       "total": 600,
       "reserved": 0,
       "available": 600,
-      "used": 188,
+      "used": 442,
       "system": 0,
-      "context": 188,
+      "context": 442,
       "input": 0,
       "fullHistory": 429
     },
@@ -1435,11 +1435,11 @@ export const packExplainTightResult = {
         "layer": 4,
         "section": "names",
         "detail": "roster",
-        "tokens": 55,
+        "tokens": 44,
         "fullDetail": "roster",
-        "fullTokens": 55,
+        "fullTokens": 44,
         "reason": "included",
-        "entersAt": 424
+        "entersAt": 364
       },
       {
         "id": "c1",
@@ -1462,7 +1462,7 @@ export const packExplainTightResult = {
         "fullTokens": 33,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 899
       },
       {
         "id": "c1#2",
@@ -1474,7 +1474,7 @@ export const packExplainTightResult = {
         "fullTokens": 37,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 899
       },
       {
         "id": "c1#3/1",
@@ -1486,7 +1486,7 @@ export const packExplainTightResult = {
         "fullTokens": 101,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 899
       },
       {
         "id": "c1#3/2",
@@ -1498,7 +1498,7 @@ export const packExplainTightResult = {
         "fullTokens": 199,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 899
       },
       {
         "id": "c1#4",
@@ -1510,7 +1510,7 @@ export const packExplainTightResult = {
         "fullTokens": 38,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1028
+        "entersAt": 899
       },
       {
         "id": "c1",
@@ -1531,8 +1531,7 @@ export const packExplainTightResult = {
         "tokens": 0,
         "fullDetail": "summary",
         "fullTokens": 45,
-        "reason": "budget",
-        "replacedBy": "c2"
+        "reason": "unneeded"
       },
       {
         "id": "context:c2",
@@ -1544,31 +1543,29 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1028
+        "entersAt": 899
       },
       {
         "id": "c2#1",
         "layer": 1,
         "section": "activeMemory",
-        "detail": "none",
-        "tokens": 0,
+        "detail": "full",
+        "tokens": 14,
         "fullDetail": "full",
         "fullTokens": 14,
-        "reason": "budget",
-        "replacedBy": "c2",
-        "entersAt": 1028
+        "reason": "included",
+        "entersAt": 479
       },
       {
         "id": "c2#2",
         "layer": 1,
         "section": "activeMemory",
-        "detail": "none",
-        "tokens": 0,
+        "detail": "full",
+        "tokens": 31,
         "fullDetail": "full",
         "fullTokens": 31,
-        "reason": "budget",
-        "replacedBy": "c2",
-        "entersAt": 1028
+        "reason": "included",
+        "entersAt": 479
       },
       {
         "id": "c2",
@@ -1589,20 +1586,18 @@ export const packExplainTightResult = {
         "tokens": 0,
         "fullDetail": "digest",
         "fullTokens": 240,
-        "reason": "budget",
-        "replacedBy": "names"
+        "reason": "unneeded"
       },
       {
         "id": "context:c3",
         "layer": 0,
         "section": "currentContext",
-        "detail": "none",
-        "tokens": 0,
+        "detail": "full",
+        "tokens": 34,
         "fullDetail": "full",
         "fullTokens": 34,
-        "reason": "rollup",
-        "replacedBy": "currentContext",
-        "entersAt": 1028
+        "reason": "included",
+        "entersAt": 479
       },
       {
         "id": "c3#1",
@@ -1619,61 +1614,56 @@ export const packExplainTightResult = {
         "id": "c3#2",
         "layer": 1,
         "section": "activeMemory",
-        "detail": "none",
-        "tokens": 0,
+        "detail": "full",
+        "tokens": 26,
         "fullDetail": "full",
         "fullTokens": 26,
-        "reason": "budget",
-        "replacedBy": "names",
-        "entersAt": 605
+        "reason": "included",
+        "entersAt": 479
       },
       {
         "id": "served:r1:1",
         "layer": 5,
         "section": "retrieved",
-        "detail": "none",
-        "tokens": 0,
+        "detail": "full",
+        "tokens": 75,
         "fullDetail": "full",
         "fullTokens": 75,
-        "reason": "budget",
-        "replacedBy": "names",
-        "entersAt": 605
+        "reason": "included",
+        "entersAt": 479
       },
       {
         "id": "c3#3",
         "layer": 1,
         "section": "activeMemory",
-        "detail": "none",
-        "tokens": 0,
+        "detail": "full",
+        "tokens": 13,
         "fullDetail": "full",
         "fullTokens": 13,
-        "reason": "budget",
-        "replacedBy": "names",
-        "entersAt": 605
+        "reason": "included",
+        "entersAt": 353
       },
       {
         "id": "served:r2:1",
         "layer": 5,
         "section": "retrieved",
-        "detail": "none",
-        "tokens": 0,
+        "detail": "full",
+        "tokens": 51,
         "fullDetail": "full",
         "fullTokens": 51,
-        "reason": "budget",
-        "replacedBy": "names",
-        "entersAt": 605
+        "reason": "included",
+        "entersAt": 183
       },
       {
-        "id": "served:r2:2",
-        "layer": 5,
-        "section": "retrieved",
-        "detail": "none",
-        "tokens": 0,
+        "id": "currentContext:update",
+        "layer": 0,
+        "section": "currentContext",
+        "detail": "full",
+        "tokens": 21,
         "fullDetail": "full",
-        "fullTokens": 109,
+        "fullTokens": 54,
         "reason": "budget",
-        "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 479
       }
     ]
   } satisfies PackExplainResult;
@@ -1707,26 +1697,27 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "5dd67f57e2bae068b110488174a58ca6eae6d13b3dc15c617bd0a3ac275c78e2",
+        "checksum": "05daca911f0e169b6fcae4dea15e9cb7aaeb4c94bf6672e5f439339897a983ef",
         "encoding": "o200k_base",
-        "used": 188,
+        "used": 442,
         "sections": [
-          {"name": "currentContext", "tokens": 54},
-          {"name": "names", "tokens": 55},
-          {"name": "activeMemory", "tokens": 79}
+          {"name": "currentContext", "tokens": 109},
+          {"name": "names", "tokens": 44},
+          {"name": "activeMemory", "tokens": 163},
+          {"name": "retrieved", "tokens": 126}
         ],
-        "dropped": 7
+        "dropped": 1
       },
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "0137624a7d5db31866b1a659819bacada0ee2012d8f9cbfd9534a9e232685729",
+        "checksum": "8db971c49076ed8d0c2c6271ce3eebfc4f82a9ad40bc0db33d5796eaed033e14",
         "encoding": "o200k_base",
-        "used": 936,
+        "used": 827,
         "sections": [
           {"name": "currentContext", "tokens": 130},
           {"name": "activeMemory", "tokens": 571},
-          {"name": "retrieved", "tokens": 235}
+          {"name": "retrieved", "tokens": 126}
         ],
         "dropped": 0
       },
@@ -1755,26 +1746,27 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "4d9e2335ad5fad8c7b27143feac91388608b27ab245ecd9cbe8294cbeeb6a875",
+        "checksum": "adff53a5efe25a280c8ab1e515b375e551eb8fdd95da14c1e7a1e3af19e5c25d",
         "encoding": "cl100k_base",
-        "used": 188,
+        "used": 443,
         "sections": [
-          {"name": "currentContext", "tokens": 54},
-          {"name": "names", "tokens": 55},
-          {"name": "activeMemory", "tokens": 79}
+          {"name": "currentContext", "tokens": 109},
+          {"name": "names", "tokens": 44},
+          {"name": "activeMemory", "tokens": 163},
+          {"name": "retrieved", "tokens": 127}
         ],
-        "dropped": 7
+        "dropped": 1
       },
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "b721a47a4377686daf227417f0c9bec1e8e5ff07dbc180124964388b1a829378",
+        "checksum": "71d57f9c26504881dfa4f2736a5ecbce210dac5f4e81a4aaf572fed67b293e42",
         "encoding": "cl100k_base",
-        "used": 937,
+        "used": 828,
         "sections": [
           {"name": "currentContext", "tokens": 130},
           {"name": "activeMemory", "tokens": 571},
-          {"name": "retrieved", "tokens": 236}
+          {"name": "retrieved", "tokens": 127}
         ],
         "dropped": 0
       }
@@ -1794,7 +1786,7 @@ export const packWhatIfTooManyError = {
 export const packDiffLoopParams = {
     "session": "main",
     "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "to": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161"
+    "to": "033502f483a6e6052df4044a721cd9ec71a70663ce01951c966c7e1258a7119f"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
@@ -1807,10 +1799,10 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+      "checksum": "033502f483a6e6052df4044a721cd9ec71a70663ce01951c966c7e1258a7119f",
       "match": true,
       "sequence": 37,
-      "used": 971,
+      "used": 862,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
@@ -1913,14 +1905,6 @@ export const packDiffLoopResult = {
         "to": "full",
         "fromTokens": 0,
         "toTokens": 51
-      },
-      {
-        "id": "served:r2:2",
-        "section": "retrieved",
-        "from": "none",
-        "to": "full",
-        "fromTokens": 0,
-        "toTokens": 109
       },
       {
         "id": "currentContext",
@@ -2107,6 +2091,243 @@ export const packReplayRenderingResult = {
     }
   } satisfies PackReplayResult;
 
+// testdata/protocol/examples/context-request/mixed.json
+export const contextRequestMixedParams = {
+    "session": "main",
+    "requests": {
+      "retrieveConversations": [
+        {
+          "conversationIds": ["c2"],
+          "format": "mixed",
+          "query": "which units does ParseTimer ignore"
+        }
+      ]
+    },
+    "key": "r-3"
+  } satisfies ContextRequestParams;
+export const contextRequestMixedResult = {
+    "items": [
+      {
+        "conversation": "c2",
+        "detail": "summary",
+        "text": "c2: Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n open: Should days be known?\n",
+        "tokens": 45,
+        "covered": 1
+      }
+    ],
+    "deferred": [],
+    "topics": [],
+    "archived": [],
+    "sequence": 38
+  } satisfies ContextRequestResult;
+
+// testdata/protocol/examples/context-request/passages.json
+export const contextRequestPassagesParams = {
+    "session": "main",
+    "requests": {
+      "retrieveConversations": [
+        {
+          "conversationIds": ["c1"],
+          "format": "mixed",
+          "query": "which line of timer_test.go fails, 1h30m0s"
+        }
+      ]
+    },
+    "maxTokens": 150,
+    "key": "r-6"
+  } satisfies ContextRequestParams;
+export const contextRequestPassagesResult = {
+    "items": [
+      {
+        "conversation": "c1",
+        "detail": "mixed",
+        "text": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+        "tokens": 138,
+        "covered": 0.857143,
+        "cursor": "2@38"
+      }
+    ],
+    "deferred": [],
+    "topics": [],
+    "archived": [],
+    "sequence": 39
+  } satisfies ContextRequestResult;
+
+// testdata/protocol/examples/context-request/in-context.json
+export const contextRequestInContextParams = {
+    "session": "main",
+    "requests": {"retrieveConversations": [{"conversationIds": ["c2"], "format": "full"}]},
+    "key": "r-5"
+  } satisfies ContextRequestParams;
+export const contextRequestInContextResult = {
+    "items": [
+      {"conversation": "c2", "detail": "full", "text": "", "tokens": 0, "inContext": "served:r2:1"}
+    ],
+    "deferred": [],
+    "topics": [],
+    "archived": [],
+    "sequence": 40
+  } satisfies ContextRequestResult;
+
+// testdata/protocol/examples/conversation-edit/typo.json
+export const conversationEditTypoParams = {
+    "session": "main",
+    "conversation": "c2",
+    "turn": 1,
+    "content": "Which units does the brew timer know?",
+    "reason": "typed in haste",
+    "key": "edit-1"
+  } satisfies ConversationEditParams;
+export const conversationEditTypoResult = {
+    "conversation": "c2",
+    "turn": "c2#1",
+    "before": "c2@1#1",
+    "superseded": [],
+    "header": {
+      "id": "c2",
+      "timestamp": "2026-03-02T09:20:00Z",
+      "topic": "Which units does the brew timer know?",
+      "keyEntities": ["timer/timer.go", "ParseTimer"],
+      "outcome": "completed",
+      "tokenCount": 32,
+      "summary": "Hours (h), minutes (m) and seconds…",
+      "source": "rule"
+    },
+    "toolResults": [],
+    "sequence": 47
+  } satisfies ConversationEditResult;
+
+// testdata/protocol/examples/context-request/deferred.json
+export const contextRequestDeferredParams = {
+    "session": "main",
+    "requests": {
+      "retrieveConversations": [
+        {"conversationIds": ["c1#1", "c1#2", "c1#4", "c2#2"], "format": "full"}
+      ]
+    },
+    "deferTurns": 3,
+    "key": "r-4"
+  } satisfies ContextRequestParams;
+export const contextRequestDeferredResult = {
+    "items": [
+      {
+        "conversation": "c1#1",
+        "detail": "full",
+        "text": "### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n",
+        "tokens": 33
+      },
+      {
+        "conversation": "c1#2",
+        "detail": "full",
+        "text": "### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+        "tokens": 37
+      }
+    ],
+    "deferred": [
+      {"conversation": "c1#4", "detail": "full", "reason": "quota", "deferral": "d1"},
+      {"conversation": "c2#2", "detail": "full", "reason": "quota", "deferral": "d2"}
+    ],
+    "topics": [],
+    "archived": [],
+    "sequence": 49
+  } satisfies ContextRequestResult;
+
+// testdata/protocol/examples/context-deferrals/waiting.json
+export const contextDeferralsWaitingParams = {"session": "main"} satisfies ContextDeferralsParams;
+export const contextDeferralsWaitingResult = {
+    "deferrals": [
+      {
+        "id": "d1",
+        "conversation": "c1#4",
+        "detail": "full",
+        "reason": "quota",
+        "sequence": 47,
+        "turnsLeft": 3
+      },
+      {
+        "id": "d2",
+        "conversation": "c2#2",
+        "detail": "full",
+        "reason": "quota",
+        "sequence": 47,
+        "turnsLeft": 3
+      }
+    ],
+    "sequence": 49
+  } satisfies ContextDeferralsResult;
+
+// testdata/protocol/examples/context-cancel/one.json
+export const contextCancelOneParams = {"session": "main", "deferrals": ["d1"], "key": "cancel-1"} satisfies ContextCancelParams;
+export const contextCancelOneResult = {"cancelled": ["d1"], "sequence": 50} satisfies ContextCancelResult;
+
+// testdata/protocol/examples/conversation-edit/truncate.json
+export const conversationEditTruncateParams = {
+    "session": "main",
+    "conversation": "c3",
+    "turn": 1,
+    "content": "Leave unknown units as they are, but log them.",
+    "truncate": true,
+    "key": "edit-2"
+  } satisfies ConversationEditParams;
+export const conversationEditTruncateResult = {
+    "conversation": "c4",
+    "turn": "c4#1",
+    "before": "c3@1#1",
+    "superseded": ["c3"],
+    "header": {
+      "id": "c4",
+      "timestamp": "2026-03-02T10:00:00Z",
+      "topic": "Leave unknown units as they are, but log them",
+      "keyEntities": [],
+      "outcome": "ongoing",
+      "tokenCount": 11,
+      "summary": "",
+      "source": "rule"
+    },
+    "toolResults": [],
+    "sequence": 58
+  } satisfies ConversationEditResult;
+
+// testdata/protocol/examples/conversation-edit/superseded.json
+export const conversationEditSupersededError = {
+      "kind": "invalid_params",
+      "retryable": false,
+      "committed": "no",
+      "path": "conversation"
+    } satisfies ErrorData;
+
+// testdata/protocol/examples/conversation-get/superseded.json
+export const conversationGetSupersededParams = {"session": "main", "conversation": "c3", "detail": "header"} satisfies ConversationGetParams;
+export const conversationGetSupersededResult = {
+    "conversation": "c4",
+    "detail": "header",
+    "text": "c4 2026-03-02 10:00 ongoing · Leave unknown units as they are, but log them\n",
+    "tokens": 26,
+    "header": {
+      "id": "c4",
+      "timestamp": "2026-03-02T10:00:00Z",
+      "topic": "Leave unknown units as they are, but log them",
+      "keyEntities": [],
+      "outcome": "ongoing",
+      "tokenCount": 11,
+      "summary": "",
+      "source": "rule"
+    },
+    "turns": [],
+    "sequence": 58
+  } satisfies ConversationGetResult;
+
+// testdata/protocol/examples/conversation-alias/name.json
+export const conversationAliasNameParams = {"session": "main", "alias": "chat-7f3a", "to": "c2", "key": "alias-1"} satisfies ConversationAliasParams;
+export const conversationAliasNameResult = {"conversation": "c2", "sequence": 59} satisfies ConversationAliasResult;
+
+// testdata/protocol/examples/conversation-alias/second.json
+export const conversationAliasSecondParams = {"session": "main", "alias": "timer-units", "to": "chat-7f3a", "key": "alias-2"} satisfies ConversationAliasParams;
+export const conversationAliasSecondResult = {"conversation": "c2", "sequence": 60} satisfies ConversationAliasResult;
+
+// testdata/protocol/examples/conversation-alias/cycle.json
+export const conversationAliasCycleError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "to"} satisfies ErrorData;
+
 // testdata/protocol/examples/pin-add/rule.json
 export const pinAddRuleParams = {
     "session": "main",
@@ -2119,7 +2340,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 38
+    "sequence": 61
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -2132,7 +2353,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 38
+    "sequence": 61
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -2143,7 +2364,7 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 39
+    "sequence": 62
   } satisfies PinRemoveResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
@@ -2160,7 +2381,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 40
+    "sequence": 63
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -2178,7 +2399,7 @@ export const auditQueryNewestResult = {
       {
         "entry": 3,
         "session": "main",
-        "checksum": "80327b9934d73ba6ba5e47db4d14e67808ee06c5002883ce822776d3fa5a8161",
+        "checksum": "033502f483a6e6052df4044a721cd9ec71a70663ce01951c966c7e1258a7119f",
         "sequence": 37,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
@@ -2191,11 +2412,11 @@ export const auditQueryNewestResult = {
           {"name": "activeMemory", "tokens": 43},
           {"name": "retrieved", "tokens": 75},
           {"name": "activeMemory", "tokens": 13},
-          {"name": "retrieved", "tokens": 160},
+          {"name": "retrieved", "tokens": 51},
           {"name": "currentContext", "tokens": 54},
           {"name": "input", "tokens": 14}
         ],
-        "tokens": 971,
+        "tokens": 862,
         "dropped": [],
         "settings": "ad57a2ceb7e94627"
       }
@@ -2360,46 +2581,46 @@ export const instructionsGetToolsResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 40,
-    "conversations": 3,
-    "turns": 9,
-    "fullTokens": 429,
+    "sequence": 63,
+    "conversations": 4,
+    "turns": 10,
+    "fullTokens": 441,
     "blobs": 3,
     "blobBytes": 1669,
     "window": {
       "fromSequence": 1,
-      "toSequence": 40,
+      "toSequence": 63,
       "from": "2026-11-21T12:50:42.384Z",
       "to": "2026-11-21T12:50:42.407Z",
-      "conversations": 3,
-      "turns": 9
+      "conversations": 4,
+      "turns": 10
     },
     "packs": 3,
-    "packTokens": 1769,
+    "packTokens": 1660,
     "budgetViolations": 0,
     "forcedDrops": 0,
     "unmeasured": 0,
-    "tokens": {"perPack": 589.6667, "perTurn": 196.5556, "fullHistoryPerPack": 390.6667},
-    "reduction": -0.5094,
-    "cachedShare": 0.4306,
+    "tokens": {"perPack": 553.3333, "perTurn": 166, "fullHistoryPerPack": 390.6667},
+    "reduction": -0.4164,
+    "cachedShare": 0.4539,
     "billed": {
-      "equivalents": 1370,
+      "equivalents": 1261,
       "fullHistoryEquivalents": 818,
-      "share": 1.6748,
+      "share": 1.5416,
       "pricedPacks": 3,
-      "dollars": 0.0034,
+      "dollars": 0.0032,
       "fullHistoryDollars": 0.002
     },
     "latency": {"count": 3, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
     "retrieval": {
-      "requests": 3,
-      "asked": 5,
-      "served": 4,
-      "deferred": 0,
+      "requests": 7,
+      "asked": 12,
+      "served": 9,
+      "deferred": 2,
       "notFound": 1,
-      "hitRate": 0.8
+      "hitRate": 0.75
     },
-    "reAsks": {"count": 2, "rate": 0.4},
+    "reAsks": {"count": 9, "rate": 0.75},
     "fidelity": {
       "conversations": 2,
       "limited": false,
@@ -2416,7 +2637,7 @@ export const metricsGetCountsResult = {
         "allShare": 0.6154
       }
     },
-    "drift": {"versions": 4, "limited": false, "mean": 0.1477, "max": 0.5909},
+    "drift": {"versions": 6, "limited": false, "mean": 0.0985, "max": 0.5909},
     "indexed": 36,
     "latencies": [
       {
@@ -2435,76 +2656,110 @@ export const metricsGetCountsResult = {
       },
       {
         "method": "hexapla/conversation/get",
-        "count": 4,
+        "count": 5,
         "p50Ms": 0.152,
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
-      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 2.896, "p95Ms": 2.896, "p99Ms": 2.896},
-      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.054, "p95Ms": 0.108, "p99Ms": 0.108},
+      {
+        "method": "hexapla/conversation/edit",
+        "count": 3,
+        "p50Ms": 2.896,
+        "p95Ms": 2.896,
+        "p99Ms": 2.896
+      },
+      {
+        "method": "hexapla/conversation/alias",
+        "count": 3,
+        "p50Ms": 0.054,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 6.889, "p95Ms": 8.192, "p99Ms": 8.192},
+      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024},
       {
         "method": "hexapla/response/ingest",
         "count": 3,
-        "p50Ms": 6.889,
-        "p95Ms": 8.192,
-        "p99Ms": 8.192
-      },
-      {
-        "method": "hexapla/housekeeping/apply",
-        "count": 1,
-        "p50Ms": 1.024,
-        "p95Ms": 1.024,
-        "p99Ms": 1.024
-      },
-      {
-        "method": "hexapla/context/request",
-        "count": 2,
         "p50Ms": 1.024,
         "p95Ms": 2.048,
         "p99Ms": 2.048
       },
       {
-        "method": "hexapla/search/query",
-        "count": 2,
+        "method": "hexapla/housekeeping/apply",
+        "count": 1,
         "p50Ms": 0.431,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
       {
-        "method": "hexapla/reference/lookup",
-        "count": 1,
+        "method": "hexapla/context/request",
+        "count": 6,
         "p50Ms": 0.181,
         "p95Ms": 0.181,
         "p99Ms": 0.181
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 2.048, "p95Ms": 2.435, "p99Ms": 2.435},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 2.435, "p95Ms": 2.435, "p99Ms": 2.435},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
+      {
+        "method": "hexapla/context/deferrals",
+        "count": 1,
+        "p50Ms": 2.048,
+        "p95Ms": 2.435,
+        "p99Ms": 2.435
+      },
+      {
+        "method": "hexapla/context/cancel",
+        "count": 1,
+        "p50Ms": 2.435,
+        "p95Ms": 2.435,
+        "p99Ms": 2.435
+      },
+      {
+        "method": "hexapla/search/query",
+        "count": 2,
+        "p50Ms": 1.448,
+        "p95Ms": 1.448,
+        "p99Ms": 1.448
+      },
+      {
+        "method": "hexapla/reference/lookup",
+        "count": 1,
+        "p50Ms": 0.128,
+        "p95Ms": 0.861,
+        "p99Ms": 0.861
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.215, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
       {
         "method": "hexapla/budget/report",
         "count": 2,
-        "p50Ms": 0.215,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
+        "p50Ms": 0.304,
+        "p95Ms": 0.861,
+        "p99Ms": 0.861
       },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
       {
         "method": "hexapla/pack/explain",
         "count": 1,
-        "p50Ms": 0.256,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
-      },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.304, "p95Ms": 0.861, "p99Ms": 0.861},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {
-        "method": "hexapla/instructions/get",
-        "count": 2,
         "p50Ms": 0.181,
         "p95Ms": 0.256,
         "p99Ms": 0.256
+      },
+      {
+        "method": "hexapla/pack/whatIf",
+        "count": 2,
+        "p50Ms": 0.215,
+        "p95Ms": 65.536,
+        "p99Ms": 65.536
+      },
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.431, "p95Ms": 8.192, "p99Ms": 8.192},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {
+        "method": "hexapla/instructions/get",
+        "count": 2,
+        "p50Ms": 0.215,
+        "p95Ms": 0.362,
+        "p99Ms": 0.362
       }
     ]
   } satisfies MetricsGetResult;
@@ -2512,53 +2767,53 @@ export const metricsGetCountsResult = {
 // testdata/protocol/examples/metrics-get/window.json
 export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
 export const metricsGetWindowResult = {
-    "sequence": 40,
-    "conversations": 3,
-    "turns": 9,
-    "fullTokens": 429,
+    "sequence": 63,
+    "conversations": 4,
+    "turns": 10,
+    "fullTokens": 441,
     "blobs": 3,
     "blobBytes": 1669,
     "window": {
       "fromSequence": 14,
-      "toSequence": 40,
+      "toSequence": 63,
       "from": "2026-11-21T12:50:42.407Z",
       "to": "2026-11-21T12:50:42.407Z",
-      "conversations": 2,
-      "turns": 5
+      "conversations": 3,
+      "turns": 6
     },
     "packs": 1,
-    "packTokens": 971,
+    "packTokens": 862,
     "budgetViolations": 0,
     "forcedDrops": 0,
     "unmeasured": 0,
-    "tokens": {"perPack": 971, "perTurn": 194.2, "fullHistoryPerPack": 464},
-    "reduction": -1.0927,
-    "cachedShare": 0.3781,
+    "tokens": {"perPack": 862, "perTurn": 143.6667, "fullHistoryPerPack": 464},
+    "reduction": -0.8578,
+    "cachedShare": 0.4156,
     "billed": {
-      "equivalents": 771.5,
+      "equivalents": 662.5,
       "fullHistoryEquivalents": 287,
-      "share": 2.6882,
+      "share": 2.3084,
       "pricedPacks": 1,
-      "dollars": 0.0019,
+      "dollars": 0.0017,
       "fullHistoryDollars": 0.0007
     },
     "latency": {"count": 1, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
     "retrieval": {
-      "requests": 3,
-      "asked": 5,
-      "served": 4,
-      "deferred": 0,
+      "requests": 7,
+      "asked": 12,
+      "served": 9,
+      "deferred": 2,
       "notFound": 1,
-      "hitRate": 0.8
+      "hitRate": 0.75
     },
-    "reAsks": {"count": 2, "rate": 0.4},
+    "reAsks": {"count": 9, "rate": 0.75},
     "fidelity": {
       "conversations": 1,
       "limited": false,
       "identifiers": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1},
       "overall": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1}
     },
-    "drift": {"versions": 4, "limited": false, "mean": 0.1477, "max": 0.5909},
+    "drift": {"versions": 6, "limited": false, "mean": 0.0985, "max": 0.5909},
     "indexed": 40,
     "latencies": [
       {
@@ -2577,78 +2832,106 @@ export const metricsGetWindowResult = {
       },
       {
         "method": "hexapla/conversation/get",
-        "count": 4,
+        "count": 5,
         "p50Ms": 0.108,
         "p95Ms": 0.152,
         "p99Ms": 0.152
       },
-      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
-      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.045, "p95Ms": 0.091, "p99Ms": 0.091},
+      {
+        "method": "hexapla/conversation/edit",
+        "count": 3,
+        "p50Ms": 0.609,
+        "p95Ms": 0.609,
+        "p99Ms": 0.609
+      },
+      {
+        "method": "hexapla/conversation/alias",
+        "count": 3,
+        "p50Ms": 0.045,
+        "p95Ms": 0.091,
+        "p99Ms": 0.091
+      },
+      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 0.861, "p95Ms": 1.218, "p99Ms": 1.218},
+      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024},
       {
         "method": "hexapla/response/ingest",
         "count": 3,
-        "p50Ms": 0.861,
-        "p95Ms": 1.218,
-        "p99Ms": 1.218
-      },
-      {
-        "method": "hexapla/housekeeping/apply",
-        "count": 1,
-        "p50Ms": 1.024,
-        "p95Ms": 1.024,
-        "p99Ms": 1.024
-      },
-      {
-        "method": "hexapla/context/request",
-        "count": 2,
         "p50Ms": 0.724,
         "p95Ms": 1.448,
         "p99Ms": 1.448
       },
       {
-        "method": "hexapla/search/query",
-        "count": 2,
+        "method": "hexapla/housekeeping/apply",
+        "count": 1,
         "p50Ms": 0.256,
         "p95Ms": 0.431,
         "p99Ms": 0.431
       },
       {
-        "method": "hexapla/reference/lookup",
-        "count": 1,
+        "method": "hexapla/context/request",
+        "count": 6,
         "p50Ms": 0.128,
         "p95Ms": 0.128,
         "p99Ms": 0.128
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.512, "p95Ms": 0.512, "p99Ms": 0.512},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.362, "p95Ms": 0.362, "p99Ms": 0.362},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.861, "p95Ms": 1.448, "p99Ms": 1.448},
       {
-        "method": "hexapla/budget/report",
-        "count": 2,
-        "p50Ms": 0.045,
+        "method": "hexapla/context/deferrals",
+        "count": 1,
+        "p50Ms": 0.512,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.181, "p95Ms": 0.215, "p99Ms": 0.215},
+      {
+        "method": "hexapla/context/cancel",
+        "count": 1,
+        "p50Ms": 0.362,
+        "p95Ms": 0.362,
+        "p99Ms": 0.362
+      },
+      {
+        "method": "hexapla/search/query",
+        "count": 2,
+        "p50Ms": 0.108,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {
+        "method": "hexapla/reference/lookup",
+        "count": 1,
+        "p50Ms": 0.861,
+        "p95Ms": 1.448,
+        "p99Ms": 1.448
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.045, "p95Ms": 0.512, "p99Ms": 0.512},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.181, "p95Ms": 0.215, "p99Ms": 0.215},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 2.048, "p95Ms": 2.048, "p99Ms": 2.048},
+      {"method": "hexapla/pack/build", "count": 4, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
+      {
+        "method": "hexapla/budget/report",
+        "count": 2,
+        "p50Ms": 0.181,
+        "p95Ms": 0.512,
+        "p99Ms": 0.512
+      },
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
       {
         "method": "hexapla/pack/explain",
         "count": 1,
-        "p50Ms": 2.048,
-        "p95Ms": 2.048,
-        "p99Ms": 2.048
-      },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.512, "p99Ms": 0.512},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {
-        "method": "hexapla/instructions/get",
-        "count": 2,
         "p50Ms": 0.181,
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
-      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724}
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.431, "p95Ms": 8.192, "p99Ms": 8.192},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {
+        "method": "hexapla/instructions/get",
+        "count": 2,
+        "p50Ms": 0.215,
+        "p95Ms": 0.362,
+        "p99Ms": 0.362
+      },
+      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024}
     ]
   } satisfies MetricsGetResult;
 
@@ -2666,12 +2949,12 @@ export const sessionListWorkspaceResult = {
         "model": "gpt-4o",
         "opened": 1,
         "closed": false,
-        "conversations": 3
+        "conversations": 4
       }
     ],
-    "sequence": 40
+    "sequence": 63
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 45, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 68, "completed": "c4"} satisfies SessionCloseResult;
