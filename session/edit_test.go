@@ -137,6 +137,7 @@ func TestH7_Truncate(t *testing.T) {
 	for i := range 9 {
 		talk(t, s, fmt.Sprintf("Look at walrus%d please", i+1), fmt.Sprintf("The walrus%d module is in walrus%d.go.", i+1, i+1))
 	}
+	request(t, s, 1000, layers.DetailFull, "c1")
 	before := pack(t, s, 3000)
 	reply, err := s.Edit(t.Context(), session.EditRequest{Conversation: "c4", Turn: 1, Text: text("Look at the narwhal instead"), Truncate: true})
 	if err != nil {
@@ -151,6 +152,9 @@ func TestH7_Truncate(t *testing.T) {
 		if strings.Contains(after.Pack.Text, fmt.Sprintf("walrus%d", i+1)) != (i < 3) {
 			t.Errorf("of walrus%d the pack says otherwise:\n%s", i+1, after.Pack.Text)
 		}
+	}
+	if !strings.Contains(before.Pack.Text, "### retrieved c1") || strings.Contains(after.Pack.Text, "### retrieved c1") {
+		t.Error("what was served to what was cut off is not cut off with it")
 	}
 	if !strings.Contains(after.Pack.Text, "narwhal") {
 		t.Errorf("the pack has not the new text:\n%s", after.Pack.Text)

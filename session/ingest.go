@@ -251,6 +251,9 @@ func (s *Session) Ingest(ctx context.Context, req IngestRequest) (IngestReply, e
 		return reply, s.answerPart(ctx, tx, a, 1, &reply)
 	})
 	reply.Sequence = receipt.Seq
+	if reply.Context != nil {
+		s.prefetchAfter(reply.Context.Items)
+	}
 	return reply, err
 }
 

@@ -122,6 +122,7 @@ func (s *Session) RequestContext(ctx context.Context, req ContextRequest) (Conte
 		return ContextReply{}, err
 	}
 	reply.Sequence = receipt.Seq
+	s.prefetchAfter(reply.Items)
 	return reply, nil
 }
 

@@ -14,7 +14,8 @@ import (
 // maxThreads bounds the conversations whose pieces are kept in memory.
 const maxThreads = 64
 
-// threadCache keeps the pieces of conversations that packs were built of.
+// threadCache keeps the pieces of conversations that packs were built of, that
+// were shown in full, or that are likely to be (prefetch): those used last.
 // A turn changes only with its conversation's version, so an entry only grows.
 // The zero value is ready.
 type threadCache struct {

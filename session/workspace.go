@@ -50,6 +50,7 @@ type Workspace struct {
 	tables      sync.Map                           // names of tables that were stored
 	settings    string                             // digest of the policy
 	fidelity    bounded[trioVersion, digest.Fidelity]
+	prefetch    prefetch
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
@@ -60,7 +61,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 	if err != nil {
 		return nil, err
 	}
-	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: policyDigest(opts.Policy)}
+	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: policyDigest(opts.Policy), prefetch: newPrefetch()}
 	ix, err := index.Open(ctx, index.Options{
 		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
 	})
@@ -74,6 +75,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 	run, stop := context.WithCancel(context.Background())
 	ws.stop = stop
 	ws.stopped.Go(func() { ws.engine.Run(run) })
+	ws.stopped.Go(func() { ws.runPrefetch(run) })
 	return ws, nil
 }
 
