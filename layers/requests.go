@@ -20,6 +20,7 @@ type Retrieve struct {
 	Priority string   `json:"priority"` // PrioritySpecific, PriorityRecent or PriorityRelevant
 	Query    string   `json:"query"`
 	Limit    int      `json:"limit"`
+	Cursor   string   `json:"cursor,omitempty"` // where to go on with the passages of one conversation
 }
 
 // ContextRequests is what a model asks for in an answer (requirement H9).

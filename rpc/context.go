@@ -12,7 +12,7 @@ func (b *backend) contextRequest(ctx context.Context, p *wire.ContextRequestPara
 		return nil, domainError(err)
 	}
 	req := requestsFromWire(p.Requests)
-	req.MaxTokens, req.Key = p.MaxTokens, p.Key
+	req.MaxTokens, req.DeferTurns, req.Key = p.MaxTokens, p.DeferTurns, p.Key
 	reply, err := s.RequestContext(ctx, req)
 	if err != nil {
 		return nil, domainError(err)

@@ -47,7 +47,8 @@ func (b *backend) conversationRecord(ctx context.Context, p *wire.ConversationRe
 	result := &wire.ConversationRecordResult{
 		Conversation: reply.Conversation, TurnNumbers: list(reply.Numbers), Sequence: reply.Sequence, Opened: reply.Opened,
 		Done: reply.Done, Completed: reply.Completed, ToolResults: []wire.CompressedToolResult{}, Warnings: warnings(ctx),
-		Flagged: flagsToWire(reply.Flags),
+		Flagged:        flagsToWire(reply.Flags),
+		ServedDeferred: contextItemsToWire(reply.ServedDeferred), Expired: deferralsToWire(reply.Expired),
 	}
 	for _, r := range reply.Results {
 		result.ToolResults = append(result.ToolResults, compressedToWire(r.Compressed, r.Blob))
@@ -63,13 +64,13 @@ func (b *backend) conversationGet(_ context.Context, p *wire.ConversationGetPara
 		return nil, domainError(err)
 	}
 	reply, err := s.Conversation(session.ConversationRequest{
-		Conversation: p.Conversation, Detail: layers.Detail(p.Detail), MaxTokens: p.MaxTokens, AsOf: p.AsOf, Cursor: p.Cursor,
+		Conversation: p.Conversation, Detail: layers.Detail(p.Detail), MaxTokens: p.MaxTokens, AsOf: p.AsOf, Cursor: p.Cursor, Query: p.Query,
 	})
 	if err != nil {
 		return nil, domainError(err)
 	}
 	result := &wire.ConversationGetResult{
-		Conversation: p.Conversation, Detail: string(reply.Detail), Text: reply.Text, Tokens: reply.Tokens,
+		Conversation: reply.Conversation, Covered: reply.Covered, Versions: versionsToWire(reply.Versions), Detail: string(reply.Detail), Text: reply.Text, Tokens: reply.Tokens,
 		Header: headerToWire(reply.Header), Turns: []wire.RecordedTurn{}, Cursor: reply.Cursor, Sequence: reply.Sequence,
 	}
 	if reply.Detail != layers.DetailHeader {

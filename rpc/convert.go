@@ -316,19 +316,17 @@ func requestsFromWire(r wire.ContextRequests) session.ContextRequest {
 	out := session.ContextRequest{Topics: r.SummarizeTopics, Archive: r.ArchiveConversations}
 	for _, one := range r.RetrieveConversations {
 		out.Retrieve = append(out.Retrieve, session.Retrieve{
-			IDs: one.ConversationIDs, Format: layers.Detail(one.Format), Priority: one.Priority, Query: one.Query, Limit: one.Limit,
+			IDs: one.ConversationIDs, Format: layers.Detail(one.Format), Priority: one.Priority, Query: one.Query, Limit: one.Limit, Cursor: one.Cursor,
 		})
 	}
 	return out
 }
 
 func answerToWire(r session.ContextReply) wire.ContextAnswer {
-	out := wire.ContextAnswer{Items: []wire.ContextItem{}, Deferred: []wire.Deferred{}, Topics: []wire.TopicSummary{}, Archived: list(r.Archived)}
-	for _, item := range r.Items {
-		out.Items = append(out.Items, wire.ContextItem{Conversation: item.ID, Detail: string(item.Detail), Text: item.Text, Tokens: item.Tokens})
-	}
+	out := wire.ContextAnswer{Items: contextItemsToWire(r.Items), Deferred: []wire.Deferred{}, Topics: []wire.TopicSummary{}, Archived: list(r.Archived)}
+	out.ServedDeferred, out.Expired = contextItemsToWire(r.ServedDeferred), deferralsToWire(r.Expired)
 	for _, d := range r.Deferred {
-		out.Deferred = append(out.Deferred, wire.Deferred{Conversation: d.ID, Detail: string(d.Detail), Reason: d.Reason})
+		out.Deferred = append(out.Deferred, wire.Deferred{Conversation: d.ID, Detail: string(d.Detail), Reason: d.Reason, Deferral: d.Deferral})
 	}
 	for _, t := range r.Topics {
 		out.Topics = append(out.Topics, wire.TopicSummary{Topic: t.Topic, Summary: t.Summary, Conversations: list(t.Conversations)})

@@ -15,16 +15,19 @@ type headKey struct {
 	rollup    bool
 	summaries bool
 	counter   string
+	edited    int64
 }
 
 type digestKey struct {
 	conversation string
 	seq          int64
 	counter      string
+	edited       int64
 }
 
 type rosterKey struct {
 	session, piece, counter string
+	edited                  int64 // sequence of the newest edit, as in all of these
 	room, paths             int
 	shown                   [sha256.Size]byte
 }

@@ -216,7 +216,7 @@ func (ws *Workspace) derive(v storage.View, conversation string, before int64) (
 	if err != nil {
 		return nil, err
 	}
-	turns, _, err := turnsOf(v, conversation)
+	turns, _, err := turnsOf(v, conversation, maxTurnNumber)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -88,7 +89,7 @@ func (s *Session) Search(ctx context.Context, req SearchRequest) (SearchReply, e
 	err = ws.view(asOf, func(v storage.View) error {
 		reply.Sequence = v.Seq()
 		query := asText(req.Query)
-		found, err := ws.engine.Search(ctx, v, retrieval.Query{
+		found, err := ws.search(ctx, v, retrieval.Query{
 			Text: query, Entities: digest.EntitiesOf(query), Kinds: kinds, Limit: req.Limit, Offset: offset,
 		})
 		if err != nil {
@@ -233,7 +234,12 @@ func references(v storage.View, kind, name string, prefix bool, limit int) ([]Re
 	}
 	var refs []Reference
 	var failed error
-	err := v.Mentions(kind, name, prefix, func(kind, name string, seq int64) bool {
+	gone, err := cutOff(v)
+	if err != nil {
+		return nil, err
+	}
+	edited := v.ListLen(listEdits) > 0
+	err = v.Mentions(kind, name, prefix, func(kind, name string, seq int64) bool {
 		n := len(refs)
 		if n == 0 || refs[n-1].Name != name {
 			if n == limit {
@@ -243,6 +249,15 @@ func references(v storage.View, kind, name string, prefix bool, limit int) ([]Re
 			n++
 		}
 		ref := &refs[n-1]
+		if edited {
+			var now bool
+			if now, failed = isNow(v, gone, seq); failed != nil {
+				return false
+			}
+			if !now {
+				return true
+			}
+		}
 		ref.Total++
 		if len(ref.Mentions) == maxPlaces {
 			return true
@@ -257,8 +272,19 @@ func references(v storage.View, kind, name string, prefix bool, limit int) ([]Re
 	if err == nil {
 		err = failed
 	}
+	refs = slices.DeleteFunc(refs, func(r Reference) bool { return r.Total == 0 })
 	sort.SliceStable(refs, func(i, j int) bool { return refs[i].Name < refs[j].Name })
 	return refs, err
+}
+
+// isNow tells that a record is the newest version of itself and was not cut off.
+func isNow(v storage.View, gone map[string]int64, seq int64) (bool, error) {
+	record, err := v.Get(seq)
+	if err != nil || gone[record.Parent] != 0 {
+		return false, err
+	}
+	newest, ok, err := v.Latest(record.Kind, record.ID)
+	return ok && newest.Seq == seq, err
 }
 
 func mentionAt(v storage.View, seq int64) (Mention, error) {

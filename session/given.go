@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"strings"
 
 	"hexapla/layers"
@@ -74,18 +75,88 @@ func givenBy(pack *layers.Pack) map[string]given {
 	return out
 }
 
+// packShown is what a pack shows.
+type packShown struct {
+	sequence int64
+	given    map[string]given
+	answers  map[string]bool // answers to context requests that are in full
+}
+
+func shownBy(pack *layers.Pack) packShown {
+	out := packShown{sequence: pack.Sequence, given: givenBy(pack), answers: map[string]bool{}}
+	for i := range pack.Sections {
+		for _, item := range pack.Sections[i].Items {
+			if strings.HasPrefix(item.ID, "served:") && item.Form.Detail == layers.FormFull {
+				out.answers[item.ID] = true
+			}
+		}
+	}
+	return out
+}
+
+// hot returns the items of a pack that show, in full, what context requests were
+// answered with in full, by what that is. After an edit there are none until the
+// next pack.
+func (s *Session) hot(v storage.View, pack packShown) (map[string]string, error) {
+	edited, err := newestEdit(v)
+	if err != nil || edited > pack.sequence || pack.sequence == 0 {
+		return nil, err
+	}
+	list := listOfServed(s.ID)
+	n := v.ListLen(list)
+	entries, err := v.List(list, max(0, n-maxServed), n)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, entry := range entries {
+		body, _, _, err := latest[servedRecord](v, kindServed, entry.ID)
+		if err != nil {
+			return nil, err
+		}
+		for i, item := range body.Items {
+			piece := servedPiece(entry.ID, i)
+			if item.Detail == layers.DetailFull && pack.answers[piece] {
+				at, _, err := lookUp(v, item.ID)
+				if err == nil {
+					out[at.String()] = piece
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// servedPiece is the id of one item of an answer in a pack.
+func servedPiece(answer string, i int) string { return fmt.Sprintf("%s:%d", answer, i+1) }
+
+// inContext returns the item of the pack before that shows something in full,
+// "" if none does.
+func (a *serving) inContext(name string, tokens int) string {
+	if piece := a.hot[name]; piece != "" {
+		return piece
+	}
+	if a.hot != nil && a.inPack.given[name].covers(layers.DetailFull, tokens) {
+		return name
+	}
+	return ""
+}
+
 // maxReAsked bounds the answers that are looked at to find out whether something
 // was given before.
 const maxReAsked = 64
 
 // givenBefore returns what the pack before shows and what context requests were
 // answered with since the session's newest conversation opened.
-func (s *Session) givenBefore(v storage.View) (shown, served map[string]given, err error) {
+func (s *Session) givenBefore(v storage.View) (shown packShown, served map[string]given, err error) {
 	s.mu.Lock()
-	shown = s.given
+	shown = s.shown
 	s.mu.Unlock()
-	opened := v.ListLen(listOfSession(s.ID))
-	newest, err := v.List(listOfSession(s.ID), max(0, opened-1), opened)
+	l, err := lineOf(v, s.ID)
+	if err != nil {
+		return shown, nil, err
+	}
+	newest, err := l.newest(1)
 	if err != nil || len(newest) == 0 {
 		return shown, nil, err
 	}
@@ -93,16 +164,16 @@ func (s *Session) givenBefore(v storage.View) (shown, served map[string]given, e
 	n := v.ListLen(list)
 	entries, err := v.List(list, max(0, n-maxReAsked), n)
 	if err != nil {
-		return nil, nil, err
+		return shown, nil, err
 	}
 	served = map[string]given{}
-	for _, entry := range entries {
+	for _, entry := range l.without(entries) {
 		if entry.Seq < newest[0].Seq {
 			continue
 		}
 		body, _, _, err := latest[servedRecord](v, kindServed, entry.ID)
 		if err != nil {
-			return nil, nil, err
+			return shown, nil, err
 		}
 		for _, item := range body.Items {
 			if g := (given{item.Detail, item.Tokens}); rankOf(g.detail) >= rankOf(served[item.ID].detail) {

@@ -17,6 +17,7 @@ const leastHint = 16
 type hintKey struct {
 	output, counter string
 	most            int
+	edited          int64 // sequence of the newest edit
 }
 
 // withHints puts a line behind each failure that was met before and resolved: it
@@ -65,7 +66,7 @@ func (p *packer) hint(o *output) (layers.Form, error) {
 	if !o.tried || !o.attempt.Failed || o.attempt.Command() == "" || len(o.errors) == 0 {
 		return layers.Form{}, nil
 	}
-	key := hintKey{o.id, p.counter.Name(), p.ws.opts.Policy.HintCap}
+	key := hintKey{o.id, p.counter.Name(), p.ws.opts.Policy.HintCap, p.edited}
 	if form, ok := p.ws.hints.get(key); ok {
 		return form, nil
 	}

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,6 +18,9 @@ type completion struct {
 	record       conversationRecord
 	appended     []layers.Turn   // turns of the same write, not in the store yet
 	changed      []changeVersion // changes of files, likewise
+	replaced     *preparedTurn   // the turn of the same write that takes one's place; nil for none
+	delta        int             // tokens that it has more
+	edited       bool            // what was said of it before no longer holds
 	outcome      layers.Outcome
 	housekeeping *layers.Housekeeping
 }
@@ -87,9 +89,13 @@ func (ws *Workspace) keepHouse(tx *storage.Tx, c completion) (kept, error) {
 // draft makes the trio that a conversation is kept as once it is complete.
 func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	counter := ws.standard()
-	turns, tokens, err := turnsOf(v, c.id)
+	turns, tokens, err := turnsOf(v, c.id, maxTurnNumber)
 	if err != nil {
 		return kept{}, err
+	}
+	if c.replaced != nil {
+		turns[c.replaced.turn.Number-1] = c.replaced.turn
+		tokens += c.delta
 	}
 	for i := range c.appended {
 		tokens += counter.Count(plainTurn(&c.appended[i]))
@@ -209,6 +215,8 @@ type renewal struct {
 	done         []kept           // conversations whose trio was just written, oldest first
 	ongoing      *digest.Exchange // the conversation in progress, if there is one
 	housekeeping *layers.Housekeeping
+	edited       bool  // what the rule said before no longer holds
+	cutFrom      int64 // sequence from which on the conversations are cut off by this write; 0 for none
 }
 
 // renewed is layer 0 after a renewal.
@@ -226,8 +234,18 @@ func (ws *Workspace) renew(tx *storage.Tx, r renewal) (renewed, error) {
 	if err != nil {
 		return renewed{}, err
 	}
+	if r.cutFrom != 0 {
+		// What was said of what is cut off is cut off with it.
+		before, err := v.At(r.cutFrom - 1)
+		if err != nil {
+			return renewed{}, err
+		}
+		if previous, _, ok, err = currentContext(before, r.session); err != nil {
+			return renewed{}, err
+		}
+	}
 	story := digest.Story{Ongoing: r.ongoing}
-	if ok {
+	if ok && !r.edited {
 		story.Previous = &previous
 	}
 	if story.Trios, err = triosOf(v, r, storyLength); err != nil {
@@ -289,9 +307,16 @@ func currentContext(v storage.View, session string) (layers.CurrentContext, int6
 // triosOf returns the trios of the session's last n conversations, oldest
 // first, with those that were just written in their newest form.
 func triosOf(v storage.View, r renewal, n int) ([]digest.Trio, error) {
-	list := listOfSession(r.session)
-	length := v.ListLen(list)
-	entries, err := v.List(list, max(0, length-n), length)
+	l, err := lineOf(v, r.session)
+	if err != nil {
+		return nil, err
+	}
+	if r.cutFrom != 0 {
+		if l.length, err = l.lengthAt(r.cutFrom - 1); err != nil {
+			return nil, err
+		}
+	}
+	entries, err := l.newest(n)
 	if err != nil {
 		return nil, err
 	}
@@ -328,22 +353,18 @@ func contains(entries []storage.ListEntry, id string) bool {
 	return false
 }
 
-// turnsOf reads a conversation's turns, without the outputs' contents, and
-// their tokens in full.
-func turnsOf(v storage.View, conversation string) (turns []layers.Turn, tokens int, err error) {
+// turnsOf reads the first n turns of a conversation, without the outputs'
+// contents, and their tokens in full.
+func turnsOf(v storage.View, conversation string, n int) (turns []layers.Turn, tokens int, err error) {
 	list := listOfTurns(conversation)
-	entries, err := v.List(list, 0, v.ListLen(list))
+	entries, err := v.List(list, 0, min(n, v.ListLen(list)))
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, entry := range entries {
-		record, err := v.Get(entry.Seq)
+		body, err := turnAt(v, entry)
 		if err != nil {
 			return nil, 0, err
-		}
-		var body turnRecord
-		if err := json.Unmarshal(record.Body, &body); err != nil {
-			return nil, 0, fmt.Errorf("read turn %q: %w", entry.ID, err)
 		}
 		turns = append(turns, body.Turn)
 		tokens += body.Tokens
@@ -386,14 +407,16 @@ func (s *Session) ApplyHousekeeping(ctx context.Context, conversation string, h 
 		v := tx.View()
 		id := conversation
 		if id == "" {
-			list := listOfSession(s.ID)
-			n := v.ListLen(list)
-			if n == 0 {
-				return HousekeepingReply{}, fmt.Errorf("the session has no conversation: %w", ErrNotFound)
-			}
-			entries, err := v.List(list, n-1, n)
+			l, err := lineOf(v, s.ID)
 			if err != nil {
 				return HousekeepingReply{}, err
+			}
+			entries, err := l.newest(1)
+			if err != nil {
+				return HousekeepingReply{}, err
+			}
+			if len(entries) == 0 {
+				return HousekeepingReply{}, fmt.Errorf("the session has no conversation: %w", ErrNotFound)
 			}
 			id = entries[0].ID
 		}

@@ -61,9 +61,12 @@ func (s *Session) Ingest(ctx context.Context, req IngestRequest) (IngestReply, e
 			Conversation: out.Conversation, Number: out.Numbers[0], Applied: a.Housekeeping != nil, Problems: a.Problems,
 			Flags: out.Flags, Swing: out.Swing, SummarySource: out.Summary,
 		}
-		return reply, s.finishIngest(ctx, tx, a, &reply)
+		return reply, s.finishIngest(ctx, tx, a, 1, &reply)
 	})
 	reply.Sequence = receipt.Seq
+	if reply.Context != nil {
+		s.prefetchAfter(reply.Context.Items)
+	}
 	return reply, err
 }
 
@@ -82,7 +85,7 @@ func (s *Session) ingestRest(ctx context.Context, req IngestRequest) (IngestRepl
 			}
 			reply.Conversation, reply.Flags, reply.Swing, reply.SummarySource = out.Conversation, out.Flags, out.Swing, out.Summary
 		}
-		return reply, s.finishIngest(ctx, tx, a, &reply)
+		return reply, s.finishIngest(ctx, tx, a, 0, &reply)
 	})
 	reply.Sequence = receipt.Seq
 	return reply, err
@@ -90,14 +93,25 @@ func (s *Session) ingestRest(ctx context.Context, req IngestRequest) (IngestRepl
 
 // finishIngest answers the context requests of an answer and says what became
 // of the rest.
-func (s *Session) finishIngest(ctx context.Context, tx *storage.Tx, a answer.Answer, reply *IngestReply) error {
+func (s *Session) finishIngest(ctx context.Context, tx *storage.Tx, a answer.Answer, turns int, reply *IngestReply) error {
 	var err error
 	if reply.Conversation != "" && reply.SummarySource == "" {
 		if reply.SummarySource, err = summarySource(tx.View(), reply.Conversation); err != nil {
 			return err
 		}
 	}
-	if a.Requests != nil {
+	if a.Requests == nil {
+		served, expired, err := s.serveWaiting(ctx, tx, turns)
+		if err != nil {
+			return err
+		}
+		if len(served)+len(expired) > 0 {
+			reply.Context = &ContextReply{
+				Items: []ContextItem{}, Deferred: []Deferred{}, Topics: []TopicSummary{}, Archived: []string{},
+				ServedDeferred: served, Expired: expired,
+			}
+		}
+	} else {
 		request := ContextRequest{Topics: a.Requests.Topics, Archive: a.Requests.Archive, MaxTokens: defaultRequestTokens}
 		for i, retrieve := range a.Requests.Retrieve {
 			for _, message := range retrieve.Correct() {
@@ -107,11 +121,16 @@ func (s *Session) finishIngest(ctx context.Context, tx *storage.Tx, a answer.Ans
 			}
 			request.Retrieve = append(request.Retrieve, retrieve)
 		}
-		served, err := s.answer(ctx, tx, request)
-		if err != nil {
+		served, err := s.answer(ctx, tx, request, turns)
+		var bad *InvalidError
+		switch {
+		case asInvalid(err, &bad):
+			reply.Problems = append(reply.Problems, answer.Problem{Part: answer.PartRequests, Message: bad.Error()})
+		case err != nil:
 			return err
+		default:
+			reply.Context = &served
 		}
-		reply.Context = &served
 	}
 	reply.Results = ownResults(a.Calls, reply)
 	return nil

@@ -39,7 +39,7 @@ type lastPack struct {
 func (s *Session) compare(ctx context.Context, reply *PackReply) *packMeasures {
 	pack := reply.Pack
 	now := &lastPack{checksum: reply.Checksum, pack: pack}
-	shown := givenBy(pack)
+	shown := shownBy(pack)
 	s.mu.Lock()
 	before, fullBefore := s.last[pack.Layout], s.lastFull
 	s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Session) compare(ctx context.Context, reply *PackReply) *packMeasures {
 	}
 	s.mu.Lock()
 	s.last[pack.Layout] = now
-	s.lastFull, s.given = reply.full, shown
+	s.lastFull, s.shown = reply.full, shown
 	s.mu.Unlock()
 	reply.Previous, reply.Loss = now.previous, now.loss
 	if before != nil && len(pack.Text) > 0 {

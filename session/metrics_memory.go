@@ -139,7 +139,7 @@ func (ws *Workspace) fidelityOf(v storage.View, id string, record conversationRe
 	if f, ok := ws.fidelity.get(key); ok {
 		return f, true, nil
 	}
-	turns, tokens, err := turnsOf(v, id)
+	turns, tokens, err := turnsOf(v, id, maxTurnNumber)
 	if err != nil {
 		return digest.Fidelity{}, false, err
 	}

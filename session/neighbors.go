@@ -269,11 +269,15 @@ func (s *spoken) connections(start Entity) []connection {
 
 // spokenOf reads what a conversation speaks of.
 func (ws *Workspace) spokenOf(v storage.View, conversation string) (*spoken, error) {
-	key := triesKey{conversation, v.ListLen(listOfTurns(conversation))}
+	edited, err := newestEdit(v)
+	if err != nil {
+		return nil, err
+	}
+	key := triesKey{conversation, v.ListLen(listOfTurns(conversation)), edited}
 	if s, ok := ws.spoken.get(key); ok {
 		return s, nil
 	}
-	turns, _, err := turnsOf(v, conversation)
+	turns, _, err := turnsOf(v, conversation, maxTurnNumber)
 	if err != nil {
 		return nil, err
 	}

@@ -122,12 +122,15 @@ func (p *packer) repeats(stream []layers.StreamConversation, outputs [][]output)
 	return nil
 }
 
-type repeatKey struct{ base, piece, counter string }
+type repeatKey struct {
+	base, piece, counter string
+	edited               int64
+}
 
 // repeat is the form of an output that says what is new since another one was
 // shown in full. It has no text if little was shown before or little is saved.
 func (p *packer) repeat(base *output, shown *layers.Piece, o *output, piece *layers.Piece) (layers.Form, error) {
-	key := repeatKey{base.id, o.id, p.counter.Name()}
+	key := repeatKey{base.id, o.id, p.counter.Name(), p.edited}
 	if form, ok := p.ws.repeatForms.get(key); ok {
 		return form, nil
 	}

@@ -199,6 +199,9 @@ func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, 
 	} else if !ok {
 		return nil, layers.Input{}, &NotFoundError{Path: "asOf", Message: fmt.Sprintf("the session was opened after sequence %d", p.view.Seq())}
 	}
+	if err = p.readEdits(); err != nil {
+		return nil, layers.Input{}, err
+	}
 	if err = p.calibrate(req); err != nil {
 		return nil, layers.Input{}, err
 	}

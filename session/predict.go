@@ -167,11 +167,15 @@ func (f *forecast) read() error {
 
 // usageOf reads what the calls of a conversation used.
 func (ws *Workspace) usageOf(v storage.View, conversation string) (*usage, error) {
-	key := triesKey{conversation, v.ListLen(listOfTurns(conversation))}
+	edited, err := newestEdit(v)
+	if err != nil {
+		return nil, err
+	}
+	key := triesKey{conversation, v.ListLen(listOfTurns(conversation)), edited}
 	if u, ok := ws.uses.get(key); ok {
 		return u, nil
 	}
-	turns, _, err := turnsOf(v, conversation)
+	turns, _, err := turnsOf(v, conversation, maxTurnNumber)
 	if err != nil {
 		return nil, err
 	}

@@ -178,7 +178,11 @@ type try struct {
 func (ws *Workspace) triesOf(v storage.View, conversation string) ([]try, error) {
 	list := listOfTurns(conversation)
 	n := v.ListLen(list)
-	key := triesKey{conversation, n}
+	edited, err := newestEdit(v)
+	if err != nil {
+		return nil, err
+	}
+	key := triesKey{conversation, n, edited}
 	if tries, ok := ws.tries.get(key); ok {
 		return tries, nil
 	}
@@ -186,7 +190,7 @@ func (ws *Workspace) triesOf(v storage.View, conversation string) ([]try, error)
 	if err != nil {
 		return nil, err
 	}
-	turns, _, err := turnsOf(v, conversation)
+	turns, _, err := turnsOf(v, conversation, maxTurnNumber)
 	if err != nil {
 		return nil, err
 	}
@@ -217,6 +221,7 @@ func (ws *Workspace) triesOf(v storage.View, conversation string) ([]try, error)
 type triesKey struct {
 	conversation string
 	turns        int
+	edited       int64 // sequence of the newest edit
 }
 
 // resolution finds what resolved a failure: the first attempt behind it at the
@@ -339,7 +344,7 @@ func (ws *Workspace) between(v storage.View, r *Resolution, conversations []stri
 	}
 	var said strings.Builder
 	for _, id := range conversations {
-		turns, _, err := turnsOf(v, id)
+		turns, _, err := turnsOf(v, id, maxTurnNumber)
 		if err != nil {
 			return err
 		}

@@ -314,7 +314,7 @@ func (s *Session) original(v storage.View, handle string) (string, error) {
 		details = append(details, layers.DetailHeader, layers.DetailSummary)
 	}
 	for _, detail := range details {
-		out, err := ws.show(v, handle, detail, 0, counter)
+		out, err := ws.show(v, handle, detail, question{}, 0, counter)
 		if errors.Is(err, ErrNotFound) {
 			continue
 		}

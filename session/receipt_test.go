@@ -216,6 +216,9 @@ func resolve(t *rapid.T, s *session.Session, got *session.Receipt) map[string]st
 		}
 		for _, item := range reply.Items {
 			out[item.ID] = item.Text
+			if item.InContext != "" {
+				out[item.ID] = got.To.Pack.Text // it stands there in full
+			}
 		}
 	}
 	again, err := s.Replay(t.Context(), got.Against)

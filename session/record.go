@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -41,7 +40,11 @@ type RecordReply struct {
 	Summary      string `json:"-"` // source of the summary that this write made; "" if it made none
 	Flags        []Flag // claims of the housekeeping that nothing bears out
 	Swing        *Swing // nil if layer 0 says much the same as before
-	Sequence     int64  `json:"-"`
+	// ServedDeferred is what waited for room and now has it. It is in the next
+	// pack.
+	ServedDeferred []ContextItem
+	Expired        []Deferral
+	Sequence       int64 `json:"-"`
 }
 
 // StoredResult is a tool result as it is stored.
@@ -61,7 +64,11 @@ func (s *Session) Record(ctx context.Context, req RecordRequest) (RecordReply, e
 		return RecordReply{}, err
 	}
 	reply, receipt, err := write(ctx, ws, "conversation/record", s.ID, req.Key, req, func(tx *storage.Tx) (RecordReply, error) {
-		return ws.record(tx, s.ID, req, prepared)
+		reply, err := ws.record(tx, s.ID, req, prepared)
+		if err == nil && len(prepared) > 0 {
+			reply.ServedDeferred, reply.Expired, err = s.serveWaiting(ctx, tx, len(prepared))
+		}
+		return reply, err
 	})
 	if err != nil {
 		return RecordReply{}, err
@@ -86,30 +93,10 @@ func (ws *Workspace) record(tx *storage.Tx, session string, req RecordRequest, t
 		p := &turns[i]
 		number++
 		total += int64(p.tokens)
+		changed = append(changed, putChanges(tx, at, p, number)...)
+		reply.Results = append(reply.Results, putTurn(tx, at.id, number, p, total)...)
 		turn := p.turn
 		turn.Number = number
-		changed = append(changed, putChanges(tx, at, p, number)...)
-		tx.Put(storage.Draft{
-			Kind: kindTurn, ID: turnID(at.id, number), Parent: at.id, Lists: []string{listOfTurns(at.id)},
-			Body:  encode(turnRecord{Turn: turn, Tokens: p.tokens, Total: total}),
-			Terms: p.terms, Mentions: p.mentions,
-		})
-		for k, output := range p.outputs {
-			result := &turn.Results[k]
-			if output.hasBlob {
-				tx.AddBlob(output.staged)
-				if !output.staged.Existed {
-					tx.Add(counterBlobs, 1)
-					tx.Add(counterBlobBytes, result.Blob.Size)
-				}
-			}
-			tx.Put(storage.Draft{
-				Kind: kindOutput, ID: outputID(at.id, number, k), Parent: at.id,
-				Body:  encode(outputRecord{Turn: number, Result: k, Tool: result.Tool, Blob: result.Blob}),
-				Terms: output.terms, Mentions: output.mentions,
-			})
-			reply.Results = append(reply.Results, StoredResult{Compressed: result.Compressed, Blob: result.Blob})
-		}
 		reply.Numbers = append(reply.Numbers, number)
 		appended = append(appended, turn)
 		tx.Add(counterTokens, int64(p.tokens))
@@ -147,6 +134,36 @@ func (ws *Workspace) record(tx *storage.Tx, session string, req RecordRequest, t
 	return reply, err
 }
 
+// putTurn writes a turn and its tool outputs. total is of all the session's
+// turns up to this one.
+func putTurn(tx *storage.Tx, conversation string, number int, p *preparedTurn, total int64) []StoredResult {
+	var stored []StoredResult
+	turn := p.turn
+	turn.Number = number
+	tx.Put(storage.Draft{
+		Kind: kindTurn, ID: turnID(conversation, number), Parent: conversation, Lists: []string{listOfTurns(conversation)},
+		Body:  encode(turnRecord{Turn: turn, Tokens: p.tokens, Total: total}),
+		Terms: p.terms, Mentions: p.mentions,
+	})
+	for k, output := range p.outputs {
+		result := &turn.Results[k]
+		if output.hasBlob {
+			tx.AddBlob(output.staged)
+			if !output.staged.Existed {
+				tx.Add(counterBlobs, 1)
+				tx.Add(counterBlobBytes, result.Blob.Size)
+			}
+		}
+		tx.Put(storage.Draft{
+			Kind: kindOutput, ID: outputID(conversation, number, k), Parent: conversation,
+			Body:  encode(outputRecord{Turn: number, Result: k, Tool: result.Tool, Blob: result.Blob}),
+			Terms: output.terms, Mentions: output.mentions,
+		})
+		stored = append(stored, StoredResult{Compressed: result.Compressed, Blob: result.Blob})
+	}
+	return stored
+}
+
 // placement is where turns go.
 type placement struct {
 	id     string
@@ -172,7 +189,11 @@ func (ws *Workspace) place(tx *storage.Tx, v storage.View, session string, req R
 	if err != nil {
 		return at, err
 	}
-	if at.total, err = sessionTokens(v, session); err != nil {
+	l, err := lineOf(v, session)
+	if err != nil {
+		return at, err
+	}
+	if at.total, err = l.runningTotal(); err != nil {
 		return at, err
 	}
 	if req.Conversation != "" && req.Conversation != current {
@@ -198,7 +219,7 @@ func (ws *Workspace) place(tx *storage.Tx, v storage.View, session string, req R
 	at.record = conversationRecord{Session: session, Outcome: layers.OutcomeOngoing, Time: turns[0].turn.Time}
 	at.record.Opened = tx.Put(storage.Draft{
 		Kind: kindConversation, ID: at.id, Parent: session, Body: encode(at.record),
-		Lists: []string{listConversations, listOfSession(session)},
+		Lists: []string{listConversations, listOfSession(session), l.record.List},
 	})
 	reply.Opened = true
 	return at, nil
@@ -214,37 +235,57 @@ func (ws *Workspace) refuse(v storage.View, session, conversation string) error 
 	case !ok || body.Session != session:
 		return notFound("conversation", conversation)
 	}
+	by, gone, err := superseded(v, conversation)
+	if err != nil {
+		return err
+	}
+	if gone {
+		return fmt.Errorf("conversation %q was superseded by %q: %w", conversation, by, ErrConversationDone)
+	}
 	return fmt.Errorf("conversation %q: %w", conversation, ErrConversationDone)
 }
 
 // sessionTokens returns the tokens of all the session's turns in full.
 func sessionTokens(v storage.View, session string) (int64, error) {
-	list := listOfSession(session)
-	for n := v.ListLen(list); n > 0; n-- {
-		entries, err := v.List(list, n-1, n)
+	l, err := lineOf(v, session)
+	if err != nil {
+		return 0, err
+	}
+	total, err := l.runningTotal()
+	return total + l.record.Delta, err
+}
+
+// runningTotal is the total that the newest turn was recorded with. It does not
+// know of edits.
+func (l line) runningTotal() (int64, error) {
+	for n := l.length; n > 0; n-- {
+		entries, err := l.list(n-1, n)
 		if err != nil {
 			return 0, err
 		}
 		turns := listOfTurns(entries[0].ID)
-		count := v.ListLen(turns)
+		count := l.view.ListLen(turns)
 		if count == 0 {
 			continue
 		}
-		last, err := v.List(turns, count-1, count)
+		last, err := l.view.List(turns, count-1, count)
 		if err != nil {
 			return 0, err
 		}
-		record, err := v.Get(last[0].Seq)
-		if err != nil {
-			return 0, err
-		}
-		var body turnRecord
-		if err := json.Unmarshal(record.Body, &body); err != nil {
-			return 0, fmt.Errorf("read turn %q: %w", record.ID, err)
-		}
-		return body.Total, nil
+		body, err := turnAt(l.view, last[0])
+		return body.Total, err
 	}
 	return 0, nil
+}
+
+// turnAt reads a turn of a list as the view shows it: an edit makes a new
+// version and leaves its place in the list.
+func turnAt(v storage.View, entry storage.ListEntry) (turnRecord, error) {
+	body, _, ok, err := latest[turnRecord](v, kindTurn, entry.ID)
+	if err == nil && !ok {
+		err = fmt.Errorf("turn %q is listed but has no record: %w", entry.ID, storage.ErrDamaged)
+	}
+	return body, err
 }
 
 // plainTurn is a turn in full as any client would send it, without headings:

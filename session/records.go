@@ -24,6 +24,11 @@ const (
 	kindUsage        = "usage"
 	kindPin          = "pin"
 	kindChange       = "change"
+	kindLine         = "line"
+	kindVersion      = "version"
+	kindAlias        = "alias"
+	kindEdit         = "edit"
+	kindQueue        = "queue"
 )
 
 // Counters of a workspace.
@@ -100,6 +105,11 @@ type servedItem struct {
 	ID     string        `json:"id"` // of a conversation or of a turn
 	Detail layers.Detail `json:"detail"`
 	Tokens int           `json:"tokens"`
+	// Of passages that answer a query: the query, the first of them, and as of
+	// when, if not of the record.
+	Query string `json:"query,omitempty"`
+	From  int    `json:"from,omitempty"`
+	AsOf  int64  `json:"asOf,omitempty"`
 }
 
 // archiveRecord is the body of an archive record: a conversation that the model
@@ -134,14 +144,23 @@ type toolRecord struct {
 const (
 	listChanges       = "changes"
 	listConversations = "conversations"
+	listEdits         = "edits"
+	listSuperseded    = "superseded" // conversations that others took the place of
 	listPins          = "pins"
 	listRequests      = "requests"
 	listSessions      = "sessions"
 )
 
-func listOfSession(session string) string      { return "session/" + session + "/conversations" }
-func listOfUsage(model string) string          { return "usage/" + model }
-func listOfServed(session string) string       { return "session/" + session + "/served" }
+func listOfSession(session string) string { return "session/" + session + "/conversations" }
+func listOfUsage(model string) string     { return "usage/" + model }
+func listOfServed(session string) string  { return "session/" + session + "/served" }
+func listOfLine(session string, n int) string {
+	return listOfSession(session) + "/" + strconv.Itoa(n)
+}
+func listOfVersions(conversation string) string { return conversation + "/versions" }
+func versionID(conversation string, n int) string {
+	return conversation + "@" + strconv.Itoa(n)
+}
 func listOfTurns(conversation string) string   { return conversation + "/turns" }
 func listOfChanges(conversation string) string { return conversation + "/changes" }
 func turnID(conversation string, n int) string { return conversation + "#" + strconv.Itoa(n) }

@@ -25,11 +25,11 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 	if limit == 0 || len(pieces) == 0 || !pieces[0].User {
 		return nil, nil
 	}
-	key := relatedKey{entry.ID, p.counter.Name()}
+	key := relatedKey{entry.ID, p.counter.Name(), p.edited}
 	if found, ok := p.ws.related.get(key); ok {
 		return p.scored(found), nil
 	}
-	v, err := p.at(entry.Seq)
+	v, err := p.then(entry.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 	found, err := p.ws.engine.Search(ctx, v, retrieval.Query{
 		Text: strings.ToValidUTF8(query, ""), Entities: digest.EntitiesOf(query), Limit: limit, Clip: true,
 		Weights: retrieval.ContextWeights(), Candidates: relatedCandidates, Complete: true,
-		Exclude: func(id string) bool { return near[id] },
+		Exclude: func(id string) bool { return near[id] || p.gone[id] != 0 },
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -60,12 +60,14 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 		if hit.Coverage < relatedCoverage {
 			continue
 		}
-		trio, _, ok, err := latest[trioRecord](v, kindTrio, hit.Conversation)
+		if _, ok, err := v.Latest(kindTrio, hit.Conversation); err != nil {
+			return nil, err
+		} else if !ok {
+			continue
+		}
+		trio, err := p.trioAt(hit.Conversation, v.Seq())
 		if err != nil {
 			return nil, err
-		}
-		if !ok {
-			continue
 		}
 		text.WriteString(digest.RenderSummary(trio.Summary, hit.Conversation))
 		ids.WriteString(" " + hit.Conversation)
@@ -101,14 +103,16 @@ const maxRelatedQuery = 2000
 // near returns the conversations that are in layers 1 and 3 when a
 // conversation opens.
 func (p *packer) near(v storage.View) (map[string]bool, error) {
-	list := listOfSession(p.session)
-	n := v.ListLen(list)
-	window, err := p.window(v, max(n, 1))
+	l, err := p.line(v)
+	if err != nil {
+		return nil, err
+	}
+	window, err := p.window(v, max(l.length, 1))
 	if err != nil {
 		return nil, err
 	}
 	from := max(0, window.Base-p.ws.opts.Policy.Summaries)
-	entries, err := v.List(list, from, n)
+	entries, err := l.list(from, l.length)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +123,10 @@ func (p *packer) near(v storage.View) (map[string]bool, error) {
 	return near, nil
 }
 
-type relatedKey struct{ conversation, counter string }
+type relatedKey struct {
+	conversation, counter string
+	edited                int64
+}
 
 // relatedPieces is what was found for an opening: one piece at most, with the
 // summaries of the hits, best first.

@@ -2,13 +2,8 @@ package session
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 
 	"hexapla/layers"
-	"hexapla/layers/digest"
-	"hexapla/retrieval"
 	"hexapla/storage"
 )
 
@@ -21,7 +16,10 @@ type ContextRequest struct {
 	Topics    []string   `json:"topics"`
 	Archive   []string   `json:"archive"`
 	MaxTokens int        `json:"maxTokens"`
-	Key       string     `json:"-"`
+	// DeferTurns is after how many turns of the session what was deferred is let
+	// go; defaultDeferral when 0, and negative for not to defer anything.
+	DeferTurns int    `json:"deferTurns,omitempty"`
+	Key        string `json:"-"`
 }
 
 // Empty tells that nothing is asked for.
@@ -35,6 +33,16 @@ type ContextItem struct {
 	Detail layers.Detail
 	Text   string
 	Tokens int
+	// Covered is the share of the query's words that the text holds, in [0,1],
+	// where DetailMixed was to answer one.
+	Covered float64
+	// Cursor is where the passages go on; "" at the end.
+	Cursor string
+	// InContext is the item of the pack before that shows the whole already, in
+	// place of the text.
+	InContext string
+	// Deferral is the id of the request that waited for this.
+	Deferral string
 }
 
 // Deferred is a request that was not served.
@@ -42,6 +50,8 @@ type Deferred struct {
 	ID     string
 	Detail layers.Detail
 	Reason string
+	// Deferral is the id under which it waits; "" if it does not.
+	Deferral string
 }
 
 // Reasons for not serving a request now.
@@ -65,6 +75,10 @@ type ContextReply struct {
 	Deferred []Deferred
 	Topics   []TopicSummary
 	Archived []string
+	// ServedDeferred is what was asked for before and waited for room.
+	ServedDeferred []ContextItem
+	// Expired is what waited for too long.
+	Expired  []Deferral
 	Sequence int64 `json:"-"`
 }
 
@@ -84,164 +98,29 @@ func (s *Session) RequestContext(ctx context.Context, req ContextRequest) (Conte
 	if req.MaxTokens == 0 {
 		req.MaxTokens = defaultRequestTokens
 	}
+	if req.DeferTurns < -1 || req.DeferTurns > maxDeferral {
+		return ContextReply{}, &InvalidError{Path: "deferTurns", Message: "out of range", Limit: maxDeferral}
+	}
 	reply, receipt, err := write(ctx, s.Workspace, "context/request", s.ID, req.Key, req, func(tx *storage.Tx) (ContextReply, error) {
-		return s.answer(ctx, tx, req)
+		return s.answer(ctx, tx, req, 0)
 	})
 	if err != nil {
 		return ContextReply{}, err
 	}
 	reply.Sequence = receipt.Seq
+	s.prefetchAfter(reply.Items)
 	return reply, nil
-}
-
-// answer serves requests in the order in which they were made.
-func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest) (ContextReply, error) {
-	v, ws := tx.View(), s.Workspace
-	reply := ContextReply{Items: []ContextItem{}, Deferred: []Deferred{}, Topics: []TopicSummary{}, Archived: []string{}}
-	fulls, err := s.fullsServed(v)
-	if err != nil {
-		return reply, err
-	}
-	inPack, served, err := s.givenBefore(v)
-	if err != nil {
-		return reply, err
-	}
-	asked := &askedCounts{}
-	counter := ws.counter(s.Model())
-	left := req.MaxTokens
-	seen := map[string]bool{}
-	for i, retrieve := range req.Retrieve {
-		if i >= maxRetrieves {
-			reply.Deferred = append(reply.Deferred, Deferred{ID: either(strings.Join(retrieve.IDs, " "), retrieve.Query), Detail: retrieve.Format, Reason: DeferredLimit})
-			asked.Deferred++
-			continue
-		}
-		ids, err := s.resolve(ctx, v, fmt.Sprintf("requests.retrieveConversations[%d]", i), retrieve)
-		if err != nil {
-			return reply, err
-		}
-		if len(ids) == 0 {
-			asked.NotFound++
-		}
-		detail := retrieve.Format
-		if detail == "" {
-			detail = layers.DetailMixed
-		}
-		for _, id := range ids {
-			if seen[id] {
-				continue
-			}
-			seen[id] = true
-			put := func(reason string) {
-				reply.Deferred = append(reply.Deferred, Deferred{ID: id, Detail: detail, Reason: reason})
-				if reason == DeferredNotFound {
-					asked.NotFound++
-				} else {
-					asked.Deferred++
-				}
-			}
-			if len(seen) > maxRequestedIDs {
-				put(DeferredLimit)
-				continue
-			}
-			wanted := detail
-			if fulls >= layers.MaxFullsPerTurn && (detail == layers.DetailFull || detail == layers.DetailMixed) {
-				wanted = layers.DetailSummary
-			}
-			out, err := ws.show(v, id, wanted, max(left, 1), counter)
-			if errors.Is(err, ErrNotFound) {
-				put(DeferredNotFound)
-				continue
-			}
-			if err != nil {
-				return reply, err
-			}
-			if reAsked(inPack[id], served[id], detail, out) {
-				asked.ReAsked++
-			}
-			if left <= 0 {
-				put(DeferredBudget)
-				continue
-			}
-			if detail == layers.DetailFull && wanted != detail {
-				put(DeferredQuota)
-				continue
-			}
-			if out.detail == layers.DetailFull {
-				fulls++
-			}
-			left -= out.tokens
-			asked.Served++
-			reply.Items = append(reply.Items, ContextItem{ID: id, Detail: out.detail, Text: out.text, Tokens: out.tokens})
-		}
-	}
-	for i, topic := range req.Topics {
-		if i >= maxTopics {
-			reply.Deferred = append(reply.Deferred, Deferred{ID: topic, Detail: layers.DetailSummary, Reason: DeferredLimit})
-			asked.Deferred++
-			continue
-		}
-		summary, err := ws.topic(ctx, v, topic)
-		if err != nil {
-			return reply, err
-		}
-		if len(summary.Conversations) > 0 {
-			asked.Served++
-		} else {
-			asked.NotFound++
-		}
-		reply.Topics = append(reply.Topics, summary)
-	}
-	for i, id := range req.Archive {
-		if i >= maxRequestedIDs {
-			reply.Deferred = append(reply.Deferred, Deferred{ID: id, Detail: layers.DetailHeader, Reason: DeferredLimit})
-			continue
-		}
-		record, _, ok, err := latest[conversationRecord](v, kindConversation, id)
-		if err != nil {
-			return reply, err
-		}
-		if !ok || record.Session != s.ID {
-			reply.Deferred = append(reply.Deferred, Deferred{ID: id, Detail: layers.DetailHeader, Reason: DeferredNotFound})
-			continue
-		}
-		tx.Put(storage.Draft{Kind: kindArchive, ID: id, Parent: id, Body: encode(archiveRecord{})})
-		reply.Archived = append(reply.Archived, id)
-	}
-	if asked.total() > 0 {
-		body := servedRecord{Asked: asked}
-		lists := []string{listRequests}
-		for _, item := range reply.Items {
-			body.Items = append(body.Items, servedItem{ID: item.ID, Detail: item.Detail, Tokens: item.Tokens})
-		}
-		if len(reply.Items) > 0 { // packs look at those that gave something
-			lists = append(lists, listOfServed(s.ID))
-		}
-		tx.Put(storage.Draft{Kind: kindServed, ID: "served:" + tx.NextID("r"), Parent: s.ID, Body: encode(body), Lists: lists})
-	}
-	return reply, nil
-}
-
-// reAsked tells that what is asked for was given already: the pack before shows
-// it, or it was served in the conversation, in no less detail and tokens than it
-// has now. What was served as the most that fitted is asked for again by the
-// same words.
-func reAsked(pack, served given, detail layers.Detail, now shown) bool {
-	if detail == layers.DetailMixed {
-		detail = now.detail
-		if served.detail != "" {
-			return true
-		}
-	}
-	return pack.covers(detail, now.tokens) || served.covers(detail, now.tokens)
 }
 
 // fullsServed counts the full conversations served since the session's last
 // turn.
 func (s *Session) fullsServed(v storage.View) (int, error) {
 	var lastTurn int64
-	opened := v.ListLen(listOfSession(s.ID))
-	newest, err := v.List(listOfSession(s.ID), max(0, opened-1), opened)
+	l, err := lineOf(v, s.ID)
+	if err != nil {
+		return 0, err
+	}
+	newest, err := l.newest(1)
 	if err != nil {
 		return 0, err
 	}
@@ -262,7 +141,7 @@ func (s *Session) fullsServed(v storage.View) (int, error) {
 		return 0, err
 	}
 	count := 0
-	for _, entry := range entries {
+	for _, entry := range l.without(entries) {
 		if entry.Seq <= lastTurn {
 			continue
 		}
@@ -277,106 +156,4 @@ func (s *Session) fullsServed(v storage.View) (int, error) {
 		}
 	}
 	return count, nil
-}
-
-const defaultRetrieve = 3
-
-// resolve turns a retrieve request into ids.
-func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Retrieve) ([]string, error) {
-	switch r.Format {
-	case "", layers.DetailHeader, layers.DetailSummary, layers.DetailFull, layers.DetailMixed:
-	default:
-		return nil, invalid(path+".format", `must be "header", "summary", "full" or "mixed"`)
-	}
-	limit := r.Limit
-	if limit == 0 {
-		limit = defaultRetrieve
-	}
-	if limit < 0 || limit > layers.MaxRetrieve {
-		return nil, &InvalidError{Path: path + ".limit", Message: "out of range", Limit: layers.MaxRetrieve}
-	}
-	priority := r.Priority
-	if priority == "" {
-		priority = layers.PrioritySpecific
-		if len(r.IDs) == 0 {
-			priority = layers.PriorityRelevant
-		}
-	}
-	switch priority {
-	case layers.PrioritySpecific:
-		return r.IDs, nil
-	case layers.PriorityRecent:
-		n := v.ListLen(listConversations)
-		entries, err := v.List(listConversations, max(0, n-limit), n)
-		if err != nil {
-			return nil, err
-		}
-		ids := append([]string(nil), r.IDs...)
-		for i := len(entries) - 1; i >= 0; i-- {
-			ids = append(ids, entries[i].ID)
-		}
-		return ids, nil
-	case layers.PriorityRelevant:
-		query := r.Query
-		if query == "" {
-			var err error
-			if query, err = s.lastQuery(v); err != nil {
-				return nil, err
-			}
-		}
-		hits, err := s.Workspace.find(ctx, v, query, limit)
-		return append(append([]string(nil), r.IDs...), hits...), err
-	}
-	return nil, invalid(path+".priority", `must be "specific", "recent" or "relevant"`)
-}
-
-// lastQuery returns the newest user query of the session.
-func (s *Session) lastQuery(v storage.View) (string, error) {
-	list := listOfSession(s.ID)
-	n := v.ListLen(list)
-	entries, err := v.List(list, max(0, n-1), n)
-	if err != nil || len(entries) == 0 {
-		return "", err
-	}
-	body, _, _, err := latest[turnRecord](v, kindTurn, turnID(entries[0].ID, 1))
-	return body.Text, err
-}
-
-// find returns the ids of the conversations that a text is about, best first.
-func (ws *Workspace) find(ctx context.Context, v storage.View, text string, limit int) ([]string, error) {
-	text = strings.ToValidUTF8(text[:min(len(text), maxRelatedQuery)], "")
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	found, err := ws.engine.Search(ctx, v, retrieval.Query{Text: text, Entities: digest.EntitiesOf(text), Limit: limit, Clip: true})
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, hit := range found.Hits {
-		ids = append(ids, hit.Conversation)
-	}
-	return ids, nil
-}
-
-// topic sums up what the conversations that speak of a topic say.
-func (ws *Workspace) topic(ctx context.Context, v storage.View, topic string) (TopicSummary, error) {
-	ids, err := ws.find(ctx, v, topic, defaultRetrieve)
-	if err != nil {
-		return TopicSummary{}, err
-	}
-	out := TopicSummary{Topic: topic, Conversations: ids}
-	var parts []string
-	for _, id := range ids {
-		trio, _, ok, err := latest[trioRecord](v, kindTrio, id)
-		if err == nil && !ok {
-			trio, err = ws.ruleTrio(v, id)
-		}
-		if err != nil {
-			return out, err
-		}
-		parts = append(parts, trio.Summary.Content)
-	}
-	out.Summary, _ = digest.Trim(strings.Join(parts, "\n"), layers.CapSummary, ws.standard())
-	return out, nil
 }

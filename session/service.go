@@ -66,7 +66,7 @@ type Session struct {
 	model    string
 	last     map[layers.Layout]*lastPack // the pack before, to compare with
 	lastFull int64                       // tokens that the full history took at the pack before
-	given    map[string]given            // what the pack before shows whole, by id
+	shown    packShown                   // by the pack before
 }
 
 // Model returns the model that the session was opened with.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,23 +14,34 @@ import (
 
 // shown is a conversation, or one of its turns, as text.
 type shown struct {
-	text   string
-	tokens int
-	detail layers.Detail
-	next   int // the piece to go on with; 0 at the end
+	text    string
+	tokens  int
+	detail  layers.Detail
+	whole   bool    // nothing of the detail was left out for want of tokens
+	covered float64 // share of the question's words that it holds, in [0,1]; 0 without a question
+	next    int     // the passage to go on with; 0 at the end
+}
+
+// question is what a conversation is asked about.
+type question struct {
+	text string
+	from int // passages that were shown before
 }
 
 // show renders a conversation ("c12") or a turn ("c12#3") in a detail, within
-// most tokens; 0 means no limit. DetailMixed gives the most that fits.
-func (ws *Workspace) show(v storage.View, id string, detail layers.Detail, most int, counter layers.Counter) (shown, error) {
-	conversation, turn, hasTurn := strings.Cut(id, "#")
-	if _, ok, err := v.Latest(kindConversation, conversation); err != nil {
+// most tokens; 0 means no limit. DetailMixed gives the least that answers the
+// question, if there is one, else the most that fits.
+func (ws *Workspace) show(v storage.View, id string, detail layers.Detail, about question, most int, counter layers.Counter) (shown, error) {
+	at, v, err := lookUp(v, id)
+	if err != nil {
 		return shown{}, err
-	} else if !ok {
-		return shown{}, notFound("conversation", id)
 	}
-	if hasTurn {
-		return ws.showTurn(v, conversation, turn, most, counter)
+	conversation := at.conversation
+	if at.turn != "" {
+		return ws.showTurn(v, conversation, at.turn, most, counter)
+	}
+	if q, ok := seek(about.text); ok && detail == layers.DetailMixed {
+		return ws.showCheapest(v, conversation, q, about.from, most, counter)
 	}
 	if detail == layers.DetailFull || detail == layers.DetailMixed {
 		full, err := ws.showFull(v, conversation, most, counter)
@@ -118,7 +128,7 @@ func (ws *Workspace) showFull(v storage.View, conversation string, most int, cou
 		if most == 0 || total <= most || level == 3 {
 			out := fit(b.String(), layers.DetailFull, most, counter)
 			if level > 0 || total > most && most > 0 {
-				out.detail = layers.DetailMixed
+				out.detail, out.whole = layers.DetailMixed, false
 			}
 			return out, nil
 		}
@@ -127,12 +137,12 @@ func (ws *Workspace) showFull(v storage.View, conversation string, most int, cou
 
 // fit counts a text and cuts it at most tokens.
 func fit(text string, detail layers.Detail, most int, counter layers.Counter) shown {
-	n := counter.Count(text)
-	if most > 0 && n > most {
-		text = tokens.Prefix(counter, text, most)
-		n = counter.Count(text)
+	out := shown{text: text, tokens: counter.Count(text), detail: detail, whole: true}
+	if most > 0 && out.tokens > most {
+		out.text = tokens.Prefix(counter, text, most)
+		out.tokens, out.whole = counter.Count(out.text), false
 	}
-	return shown{text: text, tokens: n, detail: detail}
+	return out
 }
 
 // ConversationRequest names a conversation and a detail.
@@ -142,18 +152,22 @@ type ConversationRequest struct {
 	MaxTokens    int
 	AsOf         int64
 	Cursor       string
+	Query        string // what DetailMixed is to answer
 }
 
 // ConversationReply is a conversation in the detail asked for.
 type ConversationReply struct {
-	Detail   layers.Detail
-	Text     string
-	Tokens   int
-	Header   layers.Header
-	Summary  layers.Summary
-	Turns    []layers.Turn // of the text, for DetailFull
-	Cursor   string
-	Sequence int64
+	Conversation string    // that was read: what a superseded id stands for
+	Versions     []Version // what it was before, oldest first
+	Detail       layers.Detail
+	Text         string
+	Tokens       int
+	Covered      float64 // share of the query's words that the text holds, in [0,1]
+	Header       layers.Header
+	Summary      layers.Summary
+	Turns        []layers.Turn // of the text, for DetailFull
+	Cursor       string
+	Sequence     int64
 }
 
 // Conversation reads one conversation. With MaxTokens, full text comes in
@@ -179,6 +193,18 @@ func (s *Session) Conversation(req ConversationRequest) (ConversationReply, erro
 	var reply ConversationReply
 	err = ws.view(asOf, func(v storage.View) error {
 		reply.Sequence = v.Seq()
+		at, v, err := lookUp(v, req.Conversation)
+		if err != nil {
+			return err
+		}
+		if at.turn != "" {
+			return notFound("conversation", req.Conversation)
+		}
+		reply.Conversation = at.String()
+		if reply.Versions, err = versionsOf(v, at.conversation); err != nil {
+			return err
+		}
+		req.Conversation = at.conversation
 		trio, _, ok, err := latest[trioRecord](v, kindTrio, req.Conversation)
 		if err == nil && !ok {
 			trio, err = ws.ruleTrio(v, req.Conversation)
@@ -190,8 +216,11 @@ func (s *Session) Conversation(req ConversationRequest) (ConversationReply, erro
 		if req.Detail == layers.DetailFull {
 			return ws.page(v, req, from, counter, &reply)
 		}
-		out, err := ws.show(v, req.Conversation, req.Detail, req.MaxTokens, counter)
-		reply.Detail, reply.Text, reply.Tokens = out.detail, out.text, out.tokens
+		out, err := ws.show(v, req.Conversation, req.Detail, question{req.Query, from}, req.MaxTokens, counter)
+		reply.Detail, reply.Text, reply.Tokens, reply.Covered = out.detail, out.text, out.tokens, out.covered
+		if out.next > 0 {
+			reply.Cursor = fmt.Sprintf("%d@%d", out.next, reply.Sequence)
+		}
 		return err
 	})
 	return reply, err
@@ -213,7 +242,7 @@ func (ws *Workspace) page(v storage.View, req ConversationRequest, from int, cou
 		form := pieces[i].Forms[0]
 		if req.MaxTokens > 0 && reply.Tokens+form.Tokens > req.MaxTokens {
 			if reply.Tokens > 0 {
-				reply.Cursor = fmt.Sprintf("%d@%d", i, v.Seq())
+				reply.Cursor = fmt.Sprintf("%d@%d", i, reply.Sequence)
 				break
 			}
 			for _, shorter := range pieces[i].Forms {
@@ -239,13 +268,9 @@ func (ws *Workspace) page(v storage.View, req ConversationRequest, from int, cou
 		if !numbers[entry.Seq] {
 			continue
 		}
-		record, err := v.Get(entry.Seq)
+		body, err := turnAt(v, entry)
 		if err != nil {
 			return err
-		}
-		var body turnRecord
-		if err := json.Unmarshal(record.Body, &body); err != nil {
-			return fmt.Errorf("read turn %q: %w", entry.ID, err)
 		}
 		reply.Turns = append(reply.Turns, body.Turn)
 	}

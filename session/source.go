@@ -1,9 +1,7 @@
 package session
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -28,11 +26,44 @@ type packer struct {
 	memo     memo
 	prices   layers.CachePrices
 	usage    *tokens.Fit                // nil where budgets are in counted tokens
+	whole    line                       // of the session
+	edited   int64                      // sequence of the workspace's newest edit
+	gone     map[string]int64           // conversations that were superseded, with the place of each among all
 	scores   map[string][]retrieval.Hit // of pieces that were found by searching, by id
 }
 
-// at returns a view as of a sequence that is not newer than the pack's.
+// at returns a view of what is read as of a sequence: an edit holds for the time
+// before it, too, so that no pack shows the text before.
 func (p *packer) at(seq int64) (storage.View, error) {
+	return p.then(max(seq, p.edited))
+}
+
+// line is the session's line as far as it went at a view. What an edit cut off
+// was never there.
+func (p *packer) line(v storage.View) (line, error) {
+	l := p.whole
+	var err error
+	if v.Seq() < p.view.Seq() {
+		l.length, err = l.lengthAt(v.Seq())
+	}
+	return l, err
+}
+
+// readEdits reads what edits made of the session and the workspace.
+func (p *packer) readEdits() error {
+	var err error
+	if p.edited, err = newestEdit(p.view); err != nil {
+		return err
+	}
+	if p.gone, err = cutOff(p.view); err != nil {
+		return err
+	}
+	p.whole, err = lineOf(p.view, p.session)
+	return err
+}
+
+// then returns the view as of a sequence that is not newer than the pack's.
+func (p *packer) then(seq int64) (storage.View, error) {
 	if seq >= p.view.Seq() {
 		return p.view, nil
 	}
@@ -95,19 +126,23 @@ func (p *packer) Said(seq int64) (int64, error) {
 // before a piece.
 func (p *packer) Digest(conversation layers.StreamConversation, before, room int) (layers.Form, error) {
 	piece := conversation.Pieces[before]
+	then, err := p.then(piece.Seq - 1)
+	if err != nil {
+		return layers.Form{}, err
+	}
 	v, err := p.at(piece.Seq - 1)
 	if err != nil {
 		return layers.Form{}, err
 	}
-	key := digestKey{conversation.ID, piece.Seq, p.counter.Name()}
+	key := digestKey{conversation.ID, piece.Seq, p.counter.Name(), p.edited}
 	if form, ok := p.heads.digests.get(key); ok {
 		return form, nil
 	}
-	trio, err := p.ws.ruleTrio(v, conversation.ID)
+	turns := then.ListLen(listOfTurns(conversation.ID))
+	trio, err := p.ws.ruleTrioOf(v, conversation.ID, turns)
 	if err != nil {
 		return layers.Form{}, err
 	}
-	turns := v.ListLen(listOfTurns(conversation.ID))
 	head := fmt.Sprintf("### %s turns 1 to %d came to", conversation.ID, turns)
 	body := digest.RenderSummary(trio.Summary, conversation.ID) + strings.Join(trio.Header.KeyEntities, ", ")
 	text := block(head, tokens.Prefix(p.counter, body, room-p.counter.Count(head)-4))
@@ -119,87 +154,17 @@ func (p *packer) Digest(conversation layers.StreamConversation, before, room int
 	return form, nil
 }
 
-// Names implements layers.Source.
-func (p *packer) Names(r layers.NamesRequest) (layers.Form, error) {
-	stream, c, i := r.Stream, r.Conversation, r.Piece
-	hash := sha256.New()
-	for _, text := range r.Shown {
-		_, _ = io.WriteString(hash, text)
-	}
-	key := rosterKey{session: p.session, piece: stream[c].Pieces[i].ID, room: r.Room, paths: r.PathPercent, counter: p.counter.Name()}
-	hash.Sum(key.shown[:0])
-	if form, ok := p.heads.rosters.get(key); ok {
-		return form, nil
-	}
-	uses, err := p.usesBefore(stream[0].Pieces[0].Seq)
-	if err != nil {
-		return layers.Form{}, err
-	}
-	for k := range c + 1 {
-		for j, piece := range stream[k].Pieces {
-			if k == c && j > i {
-				break
-			}
-			uses = append(uses, piece.Names)
-		}
-	}
-	visible := map[string]bool{}
-	for _, text := range r.Shown {
-		names := digest.NamesOf(text)
-		for _, name := range names.Paths {
-			visible[name] = true
-		}
-		for _, name := range names.Identifiers {
-			visible[name] = true
-		}
-	}
-	form := layers.Form{}
-	if text := digest.Roster(uses, func(name string) bool { return visible[name] }, r.Room, r.PathPercent, p.counter); text != "" {
-		form = p.form(layers.FormRoster, text)
-	}
-	p.heads.rosters.put(key, form)
-	return form, nil
-}
-
-// rosterReach is how many conversations before the stream a roster looks at.
-const rosterReach = 20
-
-// usesBefore returns the names that were used in the session's conversations
-// before the stream, which begins at a sequence.
-func (p *packer) usesBefore(seq int64) ([]layers.Names, error) {
-	v, err := p.at(seq - 1)
-	if err != nil {
-		return nil, err
-	}
-	list := listOfSession(p.session)
-	entries, err := v.List(list, max(0, p.stream.base-rosterReach), p.stream.base)
-	if err != nil {
-		return nil, err
-	}
-	var uses []layers.Names
-	for _, entry := range entries {
-		pieces, err := p.ws.pieces(v, entry.ID, p.counter)
-		if err != nil {
-			return nil, err
-		}
-		for _, piece := range pieces {
-			uses = append(uses, piece.Names)
-		}
-	}
-	return uses, nil
-}
-
 // Headers implements layers.Source.
 //
 // As many of the newest headers as fit are listed singly, at most
 // layers.MaxHeaders; the older ones are told in one roll-up. Their border moves
 // in steps of headerStep, so that the list's beginning seldom changes.
 func (p *packer) Headers(seq int64, room int, rollup bool) ([]layers.Item, error) {
-	key := headKey{session: p.session, seq: seq, room: room, rollup: rollup, counter: p.counter.Name(), base: p.stream.base}
+	key := headKey{session: p.session, seq: seq, room: room, rollup: rollup, counter: p.counter.Name(), base: p.stream.base, edited: p.edited}
 	if items, ok := p.heads.heads.get(key); ok {
 		return items, nil
 	}
-	v, err := p.at(seq)
+	v, err := p.then(seq)
 	if err != nil {
 		return nil, err
 	}
@@ -222,18 +187,19 @@ const headerStep = 10
 
 func (p *packer) listHeaders(v storage.View, room int, skip map[string]bool, rollup bool) ([]layers.Item, error) {
 	total := v.ListLen(listConversations)
-	entries, err := v.List(listConversations, max(0, total-layers.MaxHeaders-len(skip)), total)
+	entries, err := v.List(listConversations, max(0, total-layers.MaxHeaders-len(skip)-len(p.gone)), total)
 	if err != nil {
 		return nil, err
 	}
+	entries = p.staying(entries)
 	kept := entries[:0]
 	for _, entry := range entries {
 		if !skip[entry.ID] {
 			kept = append(kept, entry)
 		}
 	}
-	total -= len(entries) - len(kept)
-	if total == 0 {
+	total -= len(entries) - len(kept) + goneOf(p.gone, total)
+	if total <= 0 {
 		return nil, nil
 	}
 	if rollup {
@@ -281,15 +247,17 @@ func (p *packer) listHeaders(v storage.View, room int, skip map[string]bool, rol
 // rollup tells n conversations in one header: how many, their span and the
 // topics of the newest of them.
 func (p *packer) rollup(v storage.View, n int, known []storage.ListEntry) (layers.Form, error) {
-	first, err := v.List(listConversations, 0, 1)
+	all := v.ListLen(listConversations)
+	first, err := v.List(listConversations, 0, min(all, 1+len(p.gone)))
 	if err != nil {
 		return layers.Form{}, err
 	}
+	first = p.staying(first)
 	if len(known) == 0 {
-		total := v.ListLen(listConversations)
-		if known, err = v.List(listConversations, max(0, total-3), total); err != nil {
+		if known, err = v.List(listConversations, max(0, all-3-len(p.gone)), all); err != nil {
 			return layers.Form{}, err
 		}
+		known = p.staying(known)
 	}
 	newest := known[len(known)-1]
 	from, err := p.trioAt(first[0].ID, v.Seq())
@@ -320,11 +288,11 @@ func day(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly
 // Summaries implements layers.Source: the conversations right before layer 1,
 // the session's own and, where it has too few, the workspace's newest others.
 func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
-	key := headKey{session: p.session, seq: seq, room: room, summaries: true, counter: p.counter.Name(), base: p.stream.base}
+	key := headKey{session: p.session, seq: seq, room: room, summaries: true, counter: p.counter.Name(), base: p.stream.base, edited: p.edited}
 	if items, ok := p.heads.heads.get(key); ok {
 		return items, nil
 	}
-	v, err := p.at(seq)
+	v, err := p.then(seq)
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +340,7 @@ func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 // summarised returns the ids of layer 3, newest first.
 func (p *packer) summarised(v storage.View) ([]string, error) {
 	want := p.ws.opts.Policy.Summaries
-	own, err := v.List(listOfSession(p.session), max(0, p.stream.base-want), p.stream.base)
+	own, err := p.whole.list(max(0, p.stream.base-want), p.stream.base)
 	if err != nil {
 		return nil, err
 	}
@@ -388,10 +356,11 @@ func (p *packer) summarised(v storage.View) ([]string, error) {
 		skip[p.stream.conversations[i].ID] = true
 	}
 	total := v.ListLen(listConversations)
-	others, err := v.List(listConversations, max(0, total-want-len(skip)), total)
+	others, err := v.List(listConversations, max(0, total-want-len(skip)-len(p.gone)), total)
 	if err != nil {
 		return nil, err
 	}
+	others = p.staying(others)
 	for i := len(others) - 1; i >= 0 && len(ids) < want; i-- {
 		if !skip[others[i].ID] {
 			ids = append(ids, others[i].ID)

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"hexapla/layers"
@@ -30,8 +31,11 @@ type stream struct {
 // input that is not recorded yet.
 func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, error) {
 	v := p.view
-	list := listOfSession(p.session)
-	n := v.ListLen(list)
+	l, err := p.line(v)
+	if err != nil {
+		return stream{}, err
+	}
+	n := l.length
 	opened := n
 	opensNext := false
 	if pending != nil && pending.kind == layers.InputUserQuery {
@@ -44,11 +48,11 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 		return stream{}, err
 	}
 	s := stream{base: window.Base, start: window.Start - 1 - window.Base, gate: window.Gate}
-	entries, err := v.List(list, s.base, n)
+	entries, err := l.list(s.base, n)
 	if err != nil {
 		return s, err
 	}
-	served, err := p.served()
+	served, err := p.served(l)
 	if err != nil {
 		return s, err
 	}
@@ -97,8 +101,11 @@ func (p *packer) window(v storage.View, opened int) (layers.Window, error) {
 	from, to := policy.WindowFrom(opened), policy.WindowBase(opened)+policy.ActiveMemory
 	var sizes []layers.ConversationSize
 	if to-policy.ActiveMemory > from { // else there is nothing to decide
-		list := listOfSession(p.session)
-		entries, err := v.List(list, from, min(to, v.ListLen(list)))
+		l, err := p.line(v)
+		if err != nil {
+			return layers.Window{}, err
+		}
+		entries, err := l.list(from, to)
 		if err != nil {
 			return layers.Window{}, err
 		}
@@ -133,7 +140,8 @@ func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next
 	}
 	c.Pieces = pieces[:len(pieces):len(pieces)]
 	var front []layers.Piece
-	if withContext {
+	if withContext && (len(pieces) == 0 || pieces[0].Seq > p.edited) {
+		// What it was before an edit is told of no more.
 		piece, err := p.contextPiece(entry.ID, pieces)
 		if err != nil {
 			return c, nil, err
@@ -176,6 +184,14 @@ func (p *packer) closingTrio(id string, body conversationRecord, seq int64) (tri
 
 // ruleTrio extracts a trio from the turns as of a view.
 func (ws *Workspace) ruleTrio(v storage.View, conversation string) (trioRecord, error) {
+	return ws.ruleTrioOf(v, conversation, maxTurnNumber)
+}
+
+// maxTurnNumber is more than any turn's number.
+const maxTurnNumber = 1 << 40
+
+// ruleTrioOf extracts a trio from the first n turns as of a view.
+func (ws *Workspace) ruleTrioOf(v storage.View, conversation string, n int) (trioRecord, error) {
 	body, _, ok, err := latest[conversationRecord](v, kindConversation, conversation)
 	if err != nil {
 		return trioRecord{}, err
@@ -183,7 +199,7 @@ func (ws *Workspace) ruleTrio(v storage.View, conversation string) (trioRecord, 
 	if !ok {
 		return trioRecord{}, notFound("conversation", conversation)
 	}
-	turns, tokens, err := turnsOf(v, conversation)
+	turns, tokens, err := turnsOf(v, conversation, n)
 	if err != nil {
 		return trioRecord{}, err
 	}
@@ -223,7 +239,7 @@ func (p *packer) contextPiece(conversation string, pieces []layers.Piece) (layer
 
 // served returns the answers to context requests of the session as pieces, in
 // order of sequence.
-func (p *packer) served() ([]layers.Piece, error) {
+func (p *packer) served(l line) ([]layers.Piece, error) {
 	list := listOfServed(p.session)
 	n := p.view.ListLen(list)
 	entries, err := p.view.List(list, max(0, n-maxServed), n)
@@ -231,7 +247,7 @@ func (p *packer) served() ([]layers.Piece, error) {
 		return nil, err
 	}
 	var out []layers.Piece
-	for _, entry := range entries {
+	for _, entry := range l.without(entries) {
 		record, err := p.view.Get(entry.Seq)
 		if err != nil {
 			return nil, err
@@ -246,13 +262,22 @@ func (p *packer) served() ([]layers.Piece, error) {
 		}
 		s := shaper{counter: p.counter, policy: p.ws.opts.Policy, read: p.ws.readText}
 		for i, item := range body.Items {
-			text, err := p.ws.show(v, item.ID, item.Detail, item.Tokens, p.counter)
+			then := v
+			if item.AsOf != 0 {
+				if then, err = p.at(item.AsOf); err != nil {
+					return nil, err
+				}
+			}
+			text, err := p.ws.show(then, item.ID, item.Detail, question{item.Query, item.From}, item.Tokens, p.counter)
+			if errors.Is(err, ErrNotFound) { // an edit cut it off
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
 			head := fmt.Sprintf("### retrieved %s %s", item.ID, item.Detail)
 			out = append(out, layers.Piece{
-				ID: fmt.Sprintf("%s:%d", entry.ID, i+1), Seq: entry.Seq, Served: true,
+				ID: servedPiece(entry.ID, i), Seq: entry.Seq, Served: true,
 				Forms: s.forms(
 					layers.Form{Detail: layers.FormFull, Text: block(head, text.text)},
 					layers.Form{Detail: layers.FormLine, Text: head + " (folded)\n"},

@@ -3,8 +3,6 @@ package session
 import (
 	"container/list"
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -16,15 +14,20 @@ import (
 // maxThreads bounds the conversations whose pieces are kept in memory.
 const maxThreads = 64
 
-// threadCache keeps the pieces of conversations that packs were built of.
-// Turns never change, so an entry only grows. The zero value is ready.
+// threadCache keeps the pieces of conversations that packs were built of, that
+// were shown in full, or that are likely to be (prefetch): those used last.
+// A turn changes only with its conversation's version, so an entry only grows.
+// The zero value is ready.
 type threadCache struct {
 	mu      sync.Mutex
 	entries map[threadKey]*list.Element // of *thread
 	recent  list.List                   // newest first
 }
 
-type threadKey struct{ conversation, counter string }
+type threadKey struct {
+	conversation, counter string
+	version               int // how many edits there were
+}
 
 // thread is a conversation's pieces as far as they were read.
 type thread struct {
@@ -79,7 +82,12 @@ func (ws *Workspace) pieces(v storage.View, conversation string, counter layers.
 // thread returns a conversation's pieces and the tool outputs among them, as of
 // a view. The caller must not change them.
 func (ws *Workspace) thread(v storage.View, conversation string, counter layers.Counter) ([]layers.Piece, []output, error) {
-	t := ws.threads.get(threadKey{conversation, counter.Name()})
+	// The edited turn comes right behind the version that tells of it.
+	before, err := v.At(max(v.Seq()-1, 0))
+	if err != nil {
+		return nil, nil, err
+	}
+	t := ws.threads.get(threadKey{conversation, counter.Name(), before.ListLen(listOfVersions(conversation))})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	name := listOfTurns(conversation)
@@ -90,13 +98,9 @@ func (ws *Workspace) thread(v storage.View, conversation string, counter layers.
 		}
 		s := &shaper{counter: counter, policy: ws.opts.Policy, read: ws.readText}
 		for _, entry := range entries {
-			record, err := v.Get(entry.Seq)
+			body, err := turnAt(v, entry)
 			if err != nil {
 				return nil, nil, err
-			}
-			var body turnRecord
-			if err := json.Unmarshal(record.Body, &body); err != nil {
-				return nil, nil, fmt.Errorf("read turn %q: %w", entry.ID, err)
 			}
 			t.add(s.pieces(conversation, &body.Turn, entry.Seq), &body.Turn)
 		}

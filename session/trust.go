@@ -108,7 +108,7 @@ func (w *witness) fill() bool {
 		w.at = w.view.ListLen(listOfSession(w.session))
 	case 1: // the session's other conversations
 		if id, ok := w.before(listOfSession(w.session)); ok {
-			if turns, _, err := turnsOf(w.view, id); err == nil && id != w.conversation {
+			if turns, _, err := turnsOf(w.view, id, maxTurnNumber); err == nil && id != w.conversation {
 				var e digest.Evidence
 				addTurns(&e, turns, func(ref layers.BlobRef) {
 					if text, ok := w.ws.readText(ref); ok {

@@ -128,7 +128,7 @@ func (s *Session) undo(tx *storage.Tx, r *Receipt, most int) (UndoReply, error) 
 			continue
 		}
 		known[servedItem{ID: item.ID, Detail: item.Detail}] = true
-		out, err := s.Workspace.show(v, item.ID, item.Detail, item.Tokens, counter)
+		out, err := s.Workspace.show(v, item.ID, item.Detail, question{}, item.Tokens, counter)
 		if err != nil {
 			return reply, err
 		}

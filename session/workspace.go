@@ -56,6 +56,7 @@ type Workspace struct {
 	hints       bounded[hintKey, layers.Form]
 	spoken      bounded[triesKey, *spoken]
 	uses        bounded[triesKey, *usage]
+	prefetch    prefetch
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
@@ -69,7 +70,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 	if err != nil {
 		return nil, err
 	}
-	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: policyDigest(opts.Policy)}
+	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: policyDigest(opts.Policy), prefetch: newPrefetch()}
 	ix, err := index.Open(ctx, index.Options{
 		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
 	})
@@ -83,6 +84,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 	run, stop := context.WithCancel(context.Background())
 	ws.stop = stop
 	ws.stopped.Go(func() { ws.engine.Run(run) })
+	ws.stopped.Go(func() { ws.runPrefetch(run) })
 	return ws, nil
 }
 
@@ -243,12 +245,11 @@ func (ws *Workspace) modelOf(session string) (model string, err error) {
 // ongoing returns the id and record of the session's conversation in
 // progress; the id is "" when there is none.
 func ongoing(v storage.View, session string) (string, conversationRecord, error) {
-	list := listOfSession(session)
-	n := v.ListLen(list)
-	if n == 0 {
-		return "", conversationRecord{}, nil
+	l, err := lineOf(v, session)
+	if err != nil {
+		return "", conversationRecord{}, err
 	}
-	entries, err := v.List(list, n-1, n)
+	entries, err := l.newest(1)
 	if err != nil || len(entries) == 0 {
 		return "", conversationRecord{}, err
 	}

@@ -34,6 +34,14 @@ type View struct {
 // Seq returns the newest sequence that the view shows.
 func (v View) Seq() int64 { return v.seq }
 
+// At returns the state as of a sequence that the view shows, else ErrNotFound.
+func (v View) At(seq int64) (View, error) {
+	if seq < 0 || seq > v.seq {
+		return View{}, fmt.Errorf("sequence %d of %d: %w", seq, v.seq, ErrNotFound)
+	}
+	return View{r: v.r, seq: seq}, nil
+}
+
 // Err returns the first fault that a method without an error result met, nil if
 // there was none. It is to be asked where a wrong 0 would matter; a Write asks
 // by itself.

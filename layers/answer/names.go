@@ -50,6 +50,7 @@ const (
 	namePriority         = "priority"
 	nameQuery            = "query"
 	nameLimit            = "limit"
+	nameCursor           = "cursor"
 	nameCallID           = "id"
 	nameTool             = "name"
 	nameInput            = "input"
@@ -124,7 +125,7 @@ func known(name string) string {
 	case "tool", "toolname":
 		return nameTool
 	case nameHousekeeping, nameContent, nameLLM, nameUser, nameTopic, nameSummary, nameOutcome, nameImpact, nameFunctions,
-		nameConcepts, nameSatisfaction, nameCorrections, nameFormat, namePriority, nameQuery, nameLimit, nameCallID, nameTool, nameInput, nameType:
+		nameConcepts, nameSatisfaction, nameCorrections, nameFormat, namePriority, nameQuery, nameLimit, nameCursor, nameCallID, nameTool, nameInput, nameType:
 		return plain
 	}
 	return nameUnknown

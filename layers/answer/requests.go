@@ -165,6 +165,8 @@ func (r *reader) readEntry(at string, value jsontext.Value) layers.Retrieve {
 				text = strings.ToValidUTF8(text[:maxTopic], "")
 			}
 			entry.Query = text
+		case nameCursor:
+			entry.Cursor = text
 		case nameLimit:
 			number, err := strconv.ParseFloat(text, 64)
 			if text == "" && plain {

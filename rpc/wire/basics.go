@@ -248,17 +248,20 @@ type RetrieveConversations struct {
 	// Ids of conversations ("c12"), turns ("c12#3") or single tool outputs
 	// ("c12#3/2"). With priority "relevant" or "recent" they may be absent.
 	ConversationIDs []string `json:"conversationIds,omitempty" tool:"such as c12, or c12#3 for one turn"`
-	// "header", "summary", "full" or "mixed" (the most that fits, and the
-	// default).
+	// "header", "summary", "full" or "mixed" (the default): with query the
+	// cheapest that answers it, else the most that fits.
 	Format string `json:"format,omitempty" enum:"header,summary,full,mixed" tool:""`
 	// "specific" (the ids given), "recent" or "relevant" (to query). When
 	// absent: "specific" if there are ids, "relevant" if not.
 	Priority string `json:"priority,omitempty" enum:"specific,recent,relevant" tool:""`
-	// What it should be relevant to; the last user query when absent.
+	// What it should be relevant to; the last user query when absent. Mixed is to
+	// answer it.
 	Query string `json:"query,omitempty" tool:"what it should be relevant to"`
 	// Most conversations to return for "recent" and "relevant"; 3 when absent,
 	// 50 at most.
 	Limit int `json:"limit,omitempty" tool:"for recent and relevant"`
+	// Where the passages of one id go on, from an earlier item of the same query.
+	Cursor string `json:"cursor,omitempty" tool:"of an item, to go on with it"`
 }
 
 // ContextRequests is what a model asks for.

@@ -50,6 +50,8 @@ const (
 	MethodSessionClose         = "hexapla/session/close"
 	MethodConversationRecord   = "hexapla/conversation/record"
 	MethodConversationGet      = "hexapla/conversation/get"
+	MethodConversationEdit     = "hexapla/conversation/edit"
+	MethodConversationAlias    = "hexapla/conversation/alias"
 	MethodToolRecord           = "hexapla/tool/record"
 	MethodBlobRead             = "hexapla/blob/read"
 	MethodResponseIngest       = "hexapla/response/ingest"
@@ -57,6 +59,8 @@ const (
 	MethodHousekeepingHistory  = "hexapla/housekeeping/history"
 	MethodHousekeepingRollback = "hexapla/housekeeping/rollback"
 	MethodContextRequest       = "hexapla/context/request"
+	MethodContextDeferrals     = "hexapla/context/deferrals"
+	MethodContextCancel        = "hexapla/context/cancel"
 	MethodSearchQuery          = "hexapla/search/query"
 	MethodReferenceLookup      = "hexapla/reference/lookup"
 	MethodChangeList           = "hexapla/change/list"
@@ -97,7 +101,12 @@ func Methods() []Method {
 			"Records turns of a conversation: a whole exchange at once, or turn by turn until done.",
 			KindNotFound, KindOpIDReused, KindTooLarge, KindConversationDone, KindBlobDamaged, KindStorageFull),
 		request[ConversationGetParams, ConversationGetResult](MethodConversationGet, ClassRead,
-			"Reads one conversation as header, summary, full text, or the most that fits.", KindNotFound, KindStateChanged),
+			"Reads one conversation as header, summary, full text, or the cheapest of them that will do.", KindNotFound, KindStateChanged),
+		request[ConversationEditParams, ConversationEditResult](MethodConversationEdit, ClassWrite,
+			"Makes a new version of a turn, or goes on from it anew; what it was stays readable.",
+			KindNotFound, KindOpIDReused, KindTooLarge, KindStateChanged, KindBlobDamaged, KindStorageFull),
+		request[ConversationAliasParams, ConversationAliasResult](MethodConversationAlias, ClassWrite,
+			"Lets a name stand for a conversation.", KindNotFound, KindOpIDReused),
 		request[ToolRecordParams, ToolRecordResult](MethodToolRecord, ClassWrite,
 			"Stores a tool output by its content and returns its compressed form.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull),
 		request[BlobReadParams, BlobReadResult](MethodBlobRead, ClassRead,
@@ -113,6 +122,10 @@ func Methods() []Method {
 			"Puts an earlier version of the current context in force again.", KindNotFound, KindOpIDReused),
 		request[ContextRequestParams, ContextRequestResult](MethodContextRequest, ClassWrite,
 			"Answers the model's context requests; what was served is part of the next pack.", KindNotFound, KindOpIDReused),
+		request[ContextDeferralsParams, ContextDeferralsResult](MethodContextDeferrals, ClassRead,
+			"Lists what was asked for and waits for room, oldest first.", KindNotFound),
+		request[ContextCancelParams, ContextCancelResult](MethodContextCancel, ClassWrite,
+			"Takes deferrals out of the queue.", KindNotFound, KindOpIDReused),
 		request[SearchQueryParams, SearchQueryResult](MethodSearchQuery, ClassRead,
 			"Finds conversations and tool outputs by relevance; the parts of each score are shown.", KindNotFound, KindQueryTooComplex, KindStateChanged),
 		request[ReferenceLookupParams, ReferenceLookupResult](MethodReferenceLookup, ClassRead,

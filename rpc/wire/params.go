@@ -122,17 +122,25 @@ type ConversationRecordResult struct {
 	Flagged []Flag `json:"flagged"`
 	// Things the client should know, such as "text_normalised".
 	Warnings []string `json:"warnings"`
+	// Context requests that waited for room, which these turns brought. They are
+	// part of the next pack.
+	ServedDeferred []ContextItem `json:"servedDeferred,omitempty"`
+	// Context requests that waited for too long.
+	Expired []Deferral `json:"expired,omitempty"`
 }
 
 // ConversationGetParams names a conversation and a detail.
 type ConversationGetParams struct {
 	// An open session of the workspace.
 	Session string `json:"session"`
-	// The conversation.
+	// The conversation: its id, one that it superseded, an alias, or a version
+	// before an edit ("c12@1").
 	Conversation string `json:"conversation"`
-	// "header", "summary", "full" (the default) or "mixed" (the most that
-	// fits maxTokens).
+	// "header", "summary", "full" (the default) or "mixed" (the cheapest that
+	// answers query; without one, the most that fits maxTokens).
 	Detail string `json:"detail,omitempty" enum:"header,summary,full,mixed"`
+	// What "mixed" is to answer.
+	Query string `json:"query,omitempty"`
 	// Most tokens of text to return; no limit when absent.
 	MaxTokens int `json:"maxTokens,omitempty"`
 	// Read as of this sequence number; the newest when absent.
@@ -143,10 +151,17 @@ type ConversationGetParams struct {
 
 // ConversationGetResult is the conversation in the detail asked for.
 type ConversationGetResult struct {
-	// The conversation.
+	// The conversation that was read: what a superseded id or an alias stands
+	// for.
 	Conversation string `json:"conversation"`
-	// "header", "summary" or "full": the detail that text is in.
-	Detail string `json:"detail" enum:"header,summary,full"`
+	// "header", "summary", "full", or "mixed" for passages of the full text: the
+	// detail that text is in.
+	Detail string `json:"detail" enum:"header,summary,full,mixed"`
+	// Share of the query's words that text holds, 0 to 1, where mixed was to
+	// answer one.
+	Covered float64 `json:"covered,omitempty"`
+	// What it was before edits, oldest first; the newest 100.
+	Versions []ConversationVersion `json:"versions,omitempty"`
 	// The conversation as it stands in a pack.
 	Text string `json:"text"`
 	// Tokens of text.
@@ -255,6 +270,9 @@ type ContextRequestParams struct {
 	Requests ContextRequests `json:"requests"`
 	// Most tokens of all items together; 4,000 when absent.
 	MaxTokens int `json:"maxTokens,omitempty"`
+	// After how many turns of the session what was deferred for want of quota or
+	// tokens is let go: 5 when absent, 1,000 at most; -1 for not to keep it.
+	DeferTurns int `json:"deferTurns,omitempty"`
 	// Idempotency key.
 	Key string `json:"key,omitempty"`
 }
@@ -263,12 +281,23 @@ type ContextRequestParams struct {
 type ContextItem struct {
 	// The id asked for, of a conversation, a turn or a tool output.
 	Conversation string `json:"conversation"`
-	// "header", "summary" or "full": the detail that text is in.
-	Detail string `json:"detail" enum:"header,summary,full"`
-	// The text.
+	// "header", "summary", "full", or "mixed" for passages of the full text: the
+	// detail that text is in.
+	Detail string `json:"detail" enum:"header,summary,full,mixed"`
+	// The text; empty with inContext.
 	Text string `json:"text"`
 	// Tokens of text.
 	Tokens int `json:"tokens"`
+	// Share of the query's words that text holds, 0 to 1, where mixed was to
+	// answer one.
+	Covered float64 `json:"covered,omitempty"`
+	// Where the passages go on.
+	Cursor string `json:"cursor,omitempty"`
+	// The model has it: the item of the session's pack before, such as
+	// "served:r4:1", "c12" or "c12#3", or the id in this answer, that shows no less.
+	InContext string `json:"inContext,omitempty"`
+	// The deferral that this serves.
+	Deferral string `json:"deferral,omitempty"`
 }
 
 // Deferred is a request that was not served now.
@@ -281,6 +310,8 @@ type Deferred struct {
 	// is used up), "not_found" or "limit" (over 50 entries to retrieve, 200 ids,
 	// 20 topics or 200 ids to archive in one request).
 	Reason string `json:"reason" enum:"quota,budget,not_found,limit"`
+	// Id under which it waits to be served; absent if it does not.
+	Deferral string `json:"deferral,omitempty"`
 }
 
 // TopicSummary sums up what is known of a topic.
@@ -304,6 +335,11 @@ type ContextAnswer struct {
 	// Conversations that leave layers 1 and 3, with the next fold at the latest:
 	// the prefix of packs does not move for it.
 	Archived []string `json:"archived"`
+	// What waited for room and has it now, oldest first. It counts against
+	// maxTokens and the quota before the items.
+	ServedDeferred []ContextItem `json:"servedDeferred,omitempty"`
+	// What waited for too long; told once.
+	Expired []Deferral `json:"expired,omitempty"`
 }
 
 // ContextRequestResult answers context requests.

@@ -9,10 +9,18 @@ import type {
   BudgetReportResult,
   ChangeListParams,
   ChangeListResult,
+  ContextCancelParams,
+  ContextCancelResult,
+  ContextDeferralsParams,
+  ContextDeferralsResult,
   ContextPredictParams,
   ContextPredictResult,
   ContextRequestParams,
   ContextRequestResult,
+  ConversationAliasParams,
+  ConversationAliasResult,
+  ConversationEditParams,
+  ConversationEditResult,
   ConversationGetParams,
   ConversationGetResult,
   ConversationRecordParams,
@@ -1080,12 +1088,7 @@ export const contextRequestIdsResult = {
         "text": "### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
         "tokens": 45
       },
-      {
-        "conversation": "c1#3/1",
-        "detail": "full",
-        "text": "### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
-        "tokens": 99
-      }
+      {"conversation": "c1#3/1", "detail": "full", "text": "", "tokens": 0, "inContext": "c1#3/1"}
     ],
     "deferred": [{"conversation": "c99", "detail": "mixed", "reason": "not_found"}],
     "topics": [],
@@ -1603,10 +1606,10 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+    "checksum": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
         "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
         "userInput": "### c3#5 user feedback\nPlease keep the message short.\n"
       },
@@ -1719,13 +1722,12 @@ export const packBuildInputResult = {
           "allowance": 2533,
           "items": [
             {"detail": "full", "id": "served:r2:1", "tokens": 34},
-            {"detail": "full", "id": "served:r3:1", "tokens": 51},
-            {"detail": "full", "id": "served:r3:2", "tokens": 109}
+            {"detail": "full", "id": "served:r3:1", "tokens": 51}
           ],
           "layer": 5,
           "name": "retrieved",
-          "text": "### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
-          "tokens": 194
+          "text": "### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
+          "tokens": 85
         },
         {
           "allowance": 149,
@@ -1749,30 +1751,30 @@ export const packBuildInputResult = {
       "sequence": 59,
       "session": "main",
       "settings": "ff67b6b619b9cc92",
-      "stablePrefixBytes": 3541,
-      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
+      "stablePrefixBytes": 3250,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
         "available": 3000,
-        "context": 1112,
+        "context": 1003,
         "fullHistory": 534,
         "input": 14,
         "reserved": 1000,
         "system": 21,
         "total": 4000,
-        "used": 1147
+        "used": 1038
       }
     },
     "stability": {
       "commonPrefixBytes": 1217,
       "commonPrefixTokens": 399,
-      "cachedShare": 0.3191712562286913,
-      "stablePrefixBytes": 3541,
+      "cachedShare": 0.34554230550823395,
+      "stablePrefixBytes": 3250,
       "epoch": 3,
       "epochReason": "start",
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
-        {"bytes": 3541, "tokens": 1079, "section": "retrieved", "ttl": "5m"}
+        {"bytes": 3250, "tokens": 970, "section": "retrieved", "ttl": "5m"}
       ]
     }
   } satisfies PackBuildResult;
@@ -1885,7 +1887,7 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "3d668062e9d1c3864fb548f9a9a79e5742ebc8fe00de004c32b6c64e17762550",
+    "checksum": "6e1db6e95510007a53a078b93cbc67aeb0eb1630f9cc323b6b60c9aada3d0821",
     "sequence": 59,
     "encoding": "o200k_base",
     "estimate": false,
@@ -1893,9 +1895,9 @@ export const packExplainTightResult = {
       "total": 600,
       "reserved": 0,
       "available": 600,
-      "used": 348,
+      "used": 239,
       "system": 0,
-      "context": 348,
+      "context": 239,
       "input": 0,
       "fullHistory": 534
     },
@@ -1943,7 +1945,7 @@ export const packExplainTightResult = {
         "fullTokens": 33,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1235
+        "entersAt": 1106
       },
       {
         "id": "c1#2",
@@ -1955,7 +1957,7 @@ export const packExplainTightResult = {
         "fullTokens": 37,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1235
+        "entersAt": 1106
       },
       {
         "id": "c1#3/1",
@@ -1967,7 +1969,7 @@ export const packExplainTightResult = {
         "fullTokens": 101,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1235
+        "entersAt": 1106
       },
       {
         "id": "c1#3/2",
@@ -1979,7 +1981,7 @@ export const packExplainTightResult = {
         "fullTokens": 199,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1235
+        "entersAt": 1106
       },
       {
         "id": "c1#4",
@@ -1991,7 +1993,7 @@ export const packExplainTightResult = {
         "fullTokens": 73,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1235
+        "entersAt": 1106
       },
       {
         "id": "c1#5/1",
@@ -2003,7 +2005,7 @@ export const packExplainTightResult = {
         "fullTokens": 21,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1235
+        "entersAt": 1106
       },
       {
         "id": "c1#5/2",
@@ -2015,7 +2017,7 @@ export const packExplainTightResult = {
         "fullTokens": 26,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1235
+        "entersAt": 1106
       },
       {
         "id": "c1#6",
@@ -2027,7 +2029,7 @@ export const packExplainTightResult = {
         "fullTokens": 38,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1235
+        "entersAt": 1106
       },
       {
         "id": "c1",
@@ -2061,7 +2063,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1235
+        "entersAt": 1106
       },
       {
         "id": "c2#1",
@@ -2073,7 +2075,7 @@ export const packExplainTightResult = {
         "fullTokens": 14,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 693
+        "entersAt": 621
       },
       {
         "id": "c2#2",
@@ -2085,7 +2087,7 @@ export const packExplainTightResult = {
         "fullTokens": 31,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 693
+        "entersAt": 621
       },
       {
         "id": "c2",
@@ -2107,8 +2109,7 @@ export const packExplainTightResult = {
         "fullDetail": "digest",
         "fullTokens": 240,
         "reason": "budget",
-        "replacedBy": "names",
-        "entersAt": 1184
+        "replacedBy": "names"
       },
       {
         "id": "context:c3",
@@ -2120,7 +2121,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 693
+        "entersAt": 621
       },
       {
         "id": "c3#1",
@@ -2143,7 +2144,7 @@ export const packExplainTightResult = {
         "fullTokens": 26,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 693
+        "entersAt": 621
       },
       {
         "id": "served:r1:1",
@@ -2155,7 +2156,7 @@ export const packExplainTightResult = {
         "fullTokens": 75,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 693
+        "entersAt": 621
       },
       {
         "id": "c3#3",
@@ -2167,7 +2168,7 @@ export const packExplainTightResult = {
         "fullTokens": 13,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 693
+        "entersAt": 621
       },
       {
         "id": "c3#4",
@@ -2179,7 +2180,7 @@ export const packExplainTightResult = {
         "fullTokens": 22,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 693
+        "entersAt": 621
       },
       {
         "id": "served:r2:1",
@@ -2191,7 +2192,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 693
+        "entersAt": 621
       },
       {
         "id": "served:r3:1",
@@ -2202,18 +2203,7 @@ export const packExplainTightResult = {
         "fullDetail": "full",
         "fullTokens": 51,
         "reason": "included",
-        "entersAt": 521
-      },
-      {
-        "id": "served:r3:2",
-        "layer": 5,
-        "section": "retrieved",
-        "detail": "full",
-        "tokens": 109,
-        "fullDetail": "full",
-        "fullTokens": 109,
-        "reason": "included",
-        "entersAt": 521
+        "entersAt": 313
       }
     ]
   } satisfies PackExplainResult;
@@ -2247,27 +2237,27 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "3d668062e9d1c3864fb548f9a9a79e5742ebc8fe00de004c32b6c64e17762550",
+        "checksum": "6e1db6e95510007a53a078b93cbc67aeb0eb1630f9cc323b6b60c9aada3d0821",
         "encoding": "o200k_base",
-        "used": 348,
+        "used": 239,
         "sections": [
           {"name": "currentContext", "tokens": 54},
           {"name": "names", "tokens": 55},
           {"name": "activeMemory", "tokens": 79},
-          {"name": "retrieved", "tokens": 160}
+          {"name": "retrieved", "tokens": 51}
         ],
         "dropped": 6
       },
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "37a645387c0cc675b4cd4afb55aaa33db671a0397776ccb7d0654df708de0a7e",
+        "checksum": "65c36cc9d8769074de07c99bd65bcbad81efcbced7bee839b816ab2d57547e0b",
         "encoding": "o200k_base",
-        "used": 1112,
+        "used": 1003,
         "sections": [
           {"name": "currentContext", "tokens": 130},
           {"name": "activeMemory", "tokens": 713},
-          {"name": "retrieved", "tokens": 269}
+          {"name": "retrieved", "tokens": 160}
         ],
         "dropped": 0
       },
@@ -2296,27 +2286,27 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "278d7e1e4ca144be0ba827954e1f612fdd87008c08aeb9d2078a44a3e17cbd8d",
+        "checksum": "b994c123b08e0eec20c3d6b51bb66573ec48eaa1ee18cec5c65833e4da8562be",
         "encoding": "cl100k_base",
-        "used": 348,
+        "used": 239,
         "sections": [
           {"name": "currentContext", "tokens": 54},
           {"name": "names", "tokens": 55},
           {"name": "activeMemory", "tokens": 79},
-          {"name": "retrieved", "tokens": 160}
+          {"name": "retrieved", "tokens": 51}
         ],
         "dropped": 6
       },
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "b568caaf7e52fda814036076e0aca6ae4c73a90e5ffe509bb3d31145eb994dfc",
+        "checksum": "e9d079a678e62793db82feaaa3729b07208900a07c5fe0c0e78ac364b17b0fcf",
         "encoding": "cl100k_base",
-        "used": 1113,
+        "used": 1004,
         "sections": [
           {"name": "currentContext", "tokens": 130},
           {"name": "activeMemory", "tokens": 713},
-          {"name": "retrieved", "tokens": 270}
+          {"name": "retrieved", "tokens": 161}
         ],
         "dropped": 0
       }
@@ -2336,7 +2326,7 @@ export const packWhatIfTooManyError = {
 export const packDiffLoopParams = {
     "session": "main",
     "from": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
-    "to": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
+    "to": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
@@ -2349,10 +2339,10 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+      "checksum": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
       "match": true,
       "sequence": 59,
-      "used": 1147,
+      "used": 1038,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
@@ -2497,14 +2487,6 @@ export const packDiffLoopResult = {
         "toTokens": 51
       },
       {
-        "id": "served:r3:2",
-        "section": "retrieved",
-        "from": "none",
-        "to": "full",
-        "fromTokens": 0,
-        "toTokens": 109
-      },
-      {
         "id": "currentContext",
         "section": "currentContext",
         "from": "none",
@@ -2536,10 +2518,10 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
 export const packBuildLessResult = {
-    "checksum": "c0f09de43a39ada909a2df7cf139a9840a17f6205b6d658b5a91e00384f9e6ab",
+    "checksum": "217352865cc15f4a7e1f704f0d436a11f2c59e4d01195b6883daf5f881b6896f",
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+        "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
         "systemPrompt": "",
         "userInput": ""
       },
@@ -2585,13 +2567,12 @@ export const packBuildLessResult = {
           "allowance": 357,
           "items": [
             {"detail": "line", "id": "served:r2:1", "tokens": 9},
-            {"detail": "full", "id": "served:r3:1", "tokens": 51},
-            {"detail": "full", "id": "served:r3:2", "tokens": 109}
+            {"detail": "full", "id": "served:r3:1", "tokens": 51}
           ],
           "layer": 5,
           "name": "retrieved",
-          "text": "### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
-          "tokens": 169
+          "text": "### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
+          "tokens": 60
         }
       ],
       "seed": "ae5a4f4e3e6c9250",
@@ -2599,29 +2580,29 @@ export const packBuildLessResult = {
       "sequence": 59,
       "session": "main",
       "settings": "ff67b6b619b9cc92",
-      "stablePrefixBytes": 927,
-      "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+      "stablePrefixBytes": 636,
+      "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
       "tokens": {
         "available": 420,
-        "context": 291,
+        "context": 182,
         "fullHistory": 534,
         "input": 0,
         "reserved": 0,
         "system": 0,
         "total": 420,
-        "used": 291
+        "used": 182
       }
     },
     "stability": {
       "commonPrefixBytes": 2,
       "commonPrefixTokens": 0,
-      "cachedShare": 0.002157497303128371,
-      "stablePrefixBytes": 927,
+      "cachedShare": 0.0031446540880503146,
+      "stablePrefixBytes": 636,
       "epoch": 56,
       "epochReason": "budget",
       "breakpoints": [
         {"bytes": 94, "tokens": 21, "section": "currentContext", "ttl": "1h"},
-        {"bytes": 927, "tokens": 291, "section": "retrieved", "ttl": "5m"}
+        {"bytes": 636, "tokens": 182, "section": "retrieved", "ttl": "5m"}
       ],
       "gate": {
         "decision": "forced",
@@ -2635,7 +2616,7 @@ export const packBuildLessResult = {
       }
     },
     "loss": {
-      "previous": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+      "previous": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
       "items": 21,
       "tokens": 869
     }
@@ -2644,23 +2625,23 @@ export const packBuildLessResult = {
 // testdata/protocol/examples/pack-receipt/less.json
 export const packReceiptLessParams = {
     "session": "main",
-    "checksum": "c0f09de43a39ada909a2df7cf139a9840a17f6205b6d658b5a91e00384f9e6ab"
+    "checksum": "217352865cc15f4a7e1f704f0d436a11f2c59e4d01195b6883daf5f881b6896f"
   } satisfies PackReceiptParams;
 export const packReceiptLessResult = {
     "from": {
-      "checksum": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+      "checksum": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
       "match": true,
       "sequence": 59,
-      "used": 1147,
+      "used": 1038,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
     },
     "to": {
-      "checksum": "c0f09de43a39ada909a2df7cf139a9840a17f6205b6d658b5a91e00384f9e6ab",
+      "checksum": "217352865cc15f4a7e1f704f0d436a11f2c59e4d01195b6883daf5f881b6896f",
       "match": true,
       "sequence": 59,
-      "used": 291,
+      "used": 182,
       "total": 420,
       "epoch": 56,
       "epochReason": "budget"
@@ -2674,7 +2655,7 @@ export const packReceiptLessResult = {
         "fromTokens": 11,
         "toTokens": 0,
         "reason": "request",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
       },
       {
         "id": "guardrails",
@@ -2684,7 +2665,7 @@ export const packReceiptLessResult = {
         "fromTokens": 10,
         "toTokens": 0,
         "reason": "request",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
       },
       {
         "id": "currentContext",
@@ -2694,7 +2675,7 @@ export const packReceiptLessResult = {
         "fromTokens": 8,
         "toTokens": 21,
         "reason": "renewed",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
       },
       {
         "id": "c1#1",
@@ -2784,7 +2765,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
       },
       {
         "id": "c2#1",
@@ -2814,7 +2795,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
       },
       {
         "id": "c3#2",
@@ -2864,7 +2845,7 @@ export const packReceiptLessResult = {
         "fromTokens": 54,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
       },
       {
         "id": "c3#5",
@@ -2874,16 +2855,16 @@ export const packReceiptLessResult = {
         "fromTokens": 14,
         "toTokens": 0,
         "reason": "request",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
       }
     ],
     "counts": [
       {"kind": "instructions", "survived": 1, "dropped": 2},
-      {"kind": "errors", "survived": 3, "dropped": 0},
+      {"kind": "errors", "survived": 0, "dropped": 3},
       {"kind": "commands", "survived": 1, "dropped": 0},
-      {"kind": "paths", "survived": 5, "dropped": 1},
-      {"kind": "identifiers", "survived": 4, "dropped": 6},
-      {"kind": "numbers", "survived": 4, "dropped": 3}
+      {"kind": "paths", "survived": 3, "dropped": 3},
+      {"kind": "identifiers", "survived": 1, "dropped": 9},
+      {"kind": "numbers", "survived": 2, "dropped": 5}
     ],
     "facts": [
       {
@@ -2903,28 +2884,25 @@ export const packReceiptLessResult = {
         "kind": "instructions",
         "text": "Please keep the message short.",
         "survived": false,
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
       },
       {
         "kind": "errors",
         "text": "ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s",
-        "survived": true,
-        "handle": "c1#3/1",
-        "in": "served:r3:2"
+        "survived": false,
+        "handle": "c1#3/1"
       },
       {
         "kind": "errors",
         "text": "FAIL: TestParseTimer (0.00s)",
-        "survived": true,
-        "handle": "c1#3/1",
-        "in": "served:r3:2"
+        "survived": false,
+        "handle": "c1#3/1"
       },
       {
         "kind": "errors",
         "text": "FAIL\texample.com/brewlog/timer\t0.004s",
-        "survived": true,
-        "handle": "c1#3/1",
-        "in": "served:r3:2"
+        "survived": false,
+        "handle": "c1#3/1"
       },
       {
         "kind": "commands",
@@ -2941,20 +2919,8 @@ export const packReceiptLessResult = {
         "in": "served:r3:1"
       },
       {"kind": "paths", "text": "./timer", "survived": true, "handle": "c1#2", "in": "c3#4"},
-      {
-        "kind": "paths",
-        "text": "timer_test.go",
-        "survived": true,
-        "handle": "c1#3/1",
-        "in": "served:r3:2"
-      },
-      {
-        "kind": "paths",
-        "text": "example.com/brewlog/timer",
-        "survived": true,
-        "handle": "c1#3/1",
-        "in": "served:r3:2"
-      },
+      {"kind": "paths", "text": "timer_test.go", "survived": false, "handle": "c1#3/1"},
+      {"kind": "paths", "text": "example.com/brewlog/timer", "survived": false, "handle": "c1#3/1"},
       {"kind": "paths", "text": "timer/timer_test.go", "survived": false, "handle": "c3#2"},
       {"kind": "paths", "text": "timer.go", "survived": true, "handle": "c1", "in": "c1"},
       {
@@ -2965,27 +2931,9 @@ export const packReceiptLessResult = {
         "in": "currentContext"
       },
       {"kind": "identifiers", "text": "read_file", "survived": false, "handle": "c1#2"},
-      {
-        "kind": "identifiers",
-        "text": "TestParseTimer",
-        "survived": true,
-        "handle": "c1#3/1",
-        "in": "served:r3:2"
-      },
-      {
-        "kind": "identifiers",
-        "text": "1h30m0s",
-        "survived": true,
-        "handle": "c1#3/1",
-        "in": "served:r3:2"
-      },
-      {
-        "kind": "identifiers",
-        "text": "TestParseTimerEmpty",
-        "survived": true,
-        "handle": "c1#3/1",
-        "in": "served:r3:2"
-      },
+      {"kind": "identifiers", "text": "TestParseTimer", "survived": false, "handle": "c1#3/1"},
+      {"kind": "identifiers", "text": "1h30m0s", "survived": false, "handle": "c1#3/1"},
+      {"kind": "identifiers", "text": "TestParseTimerEmpty", "survived": false, "handle": "c1#3/1"},
       {"kind": "identifiers", "text": "MustCompile", "survived": false, "handle": "c1#3/2"},
       {
         "kind": "identifiers",
@@ -3000,23 +2948,11 @@ export const packReceiptLessResult = {
         "kind": "numbers",
         "text": "1.26",
         "survived": false,
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2"
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
       },
       {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
-      {
-        "kind": "numbers",
-        "text": "0.00s",
-        "survived": true,
-        "handle": "c1#3/1",
-        "in": "served:r3:2"
-      },
-      {
-        "kind": "numbers",
-        "text": "0.004s",
-        "survived": true,
-        "handle": "c1#3/1",
-        "in": "served:r3:2"
-      },
+      {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
+      {"kind": "numbers", "text": "0.004s", "survived": false, "handle": "c1#3/1"},
       {"kind": "numbers", "text": "30m", "survived": false, "handle": "c1"},
       {"kind": "numbers", "text": "2026-03-02", "survived": true, "handle": "c1", "in": "c1"},
       {"kind": "numbers", "text": "09:15", "survived": true, "handle": "c1", "in": "c1"}
@@ -3033,17 +2969,17 @@ export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
     "session": "main",
-    "checksum": "c0f09de43a39ada909a2df7cf139a9840a17f6205b6d658b5a91e00384f9e6ab",
+    "checksum": "217352865cc15f4a7e1f704f0d436a11f2c59e4d01195b6883daf5f881b6896f",
     "maxTokens": 120,
     "key": "undo-1"
   } satisfies PackUndoParams;
 export const packUndoLessResult = {
-    "previous": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
-    "rebuilt": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+    "previous": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+    "rebuilt": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
     "match": true,
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
+        "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
         "systemPrompt": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n",
         "userInput": "### c3#5 user feedback\nPlease keep the message short.\n"
       },
@@ -3156,13 +3092,12 @@ export const packUndoLessResult = {
           "allowance": 2533,
           "items": [
             {"detail": "full", "id": "served:r2:1", "tokens": 34},
-            {"detail": "full", "id": "served:r3:1", "tokens": 51},
-            {"detail": "full", "id": "served:r3:2", "tokens": 109}
+            {"detail": "full", "id": "served:r3:1", "tokens": 51}
           ],
           "layer": 5,
           "name": "retrieved",
-          "text": "### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
-          "tokens": 194
+          "text": "### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
+          "tokens": 85
         },
         {
           "allowance": 149,
@@ -3186,17 +3121,17 @@ export const packUndoLessResult = {
       "sequence": 59,
       "session": "main",
       "settings": "ff67b6b619b9cc92",
-      "stablePrefixBytes": 3541,
-      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
+      "stablePrefixBytes": 3250,
+      "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
         "available": 3000,
-        "context": 1112,
+        "context": 1003,
         "fullHistory": 534,
         "input": 14,
         "reserved": 1000,
         "system": 21,
         "total": 4000,
-        "used": 1147
+        "used": 1038
       }
     },
     "restored": [
@@ -3209,23 +3144,23 @@ export const packUndoLessResult = {
     "notRestored": [
       {
         "id": "c3#5",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
         "reason": "pack_only"
       },
       {
         "id": "currentContext",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
         "reason": "pack_only"
       },
       {"id": "served:r1:1", "handle": "c1", "reason": "served"},
       {
         "id": "context:c3",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
         "reason": "pack_only"
       },
       {
         "id": "context:c2",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
         "reason": "pack_only"
       },
       {"id": "c1#6", "handle": "c1#6", "reason": "budget"},
@@ -3238,17 +3173,17 @@ export const packUndoLessResult = {
       {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
       {
         "id": "currentContext",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
         "reason": "pack_only"
       },
       {
         "id": "guardrails",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
         "reason": "pack_only"
       },
       {
         "id": "environment",
-        "handle": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
         "reason": "pack_only"
       }
     ],
@@ -3419,6 +3354,248 @@ export const packReplayRenderingResult = {
     }
   } satisfies PackReplayResult;
 
+// testdata/protocol/examples/context-request/mixed.json
+export const contextRequestMixedParams = {
+    "session": "main",
+    "requests": {
+      "retrieveConversations": [
+        {
+          "conversationIds": ["c2"],
+          "format": "mixed",
+          "query": "which units does ParseTimer ignore"
+        }
+      ]
+    },
+    "key": "r-3"
+  } satisfies ContextRequestParams;
+export const contextRequestMixedResult = {
+    "items": [
+      {
+        "conversation": "c2",
+        "detail": "summary",
+        "text": "c2: Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n decided: Days stay unknown to ParseTimer.\n open: Should days be known?\n",
+        "tokens": 54,
+        "covered": 1
+      }
+    ],
+    "deferred": [],
+    "topics": [],
+    "archived": [],
+    "sequence": 61
+  } satisfies ContextRequestResult;
+
+// testdata/protocol/examples/context-request/passages.json
+export const contextRequestPassagesParams = {
+    "session": "main",
+    "requests": {
+      "retrieveConversations": [
+        {
+          "conversationIds": ["c1"],
+          "format": "mixed",
+          "query": "which line of timer_test.go fails, 1h30m0s"
+        }
+      ]
+    },
+    "maxTokens": 150,
+    "key": "r-6"
+  } satisfies ContextRequestParams;
+export const contextRequestPassagesResult = {
+    "items": [
+      {
+        "conversation": "c1",
+        "detail": "mixed",
+        "text": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
+        "tokens": 138,
+        "covered": 0.857143,
+        "cursor": "2@61"
+      }
+    ],
+    "deferred": [],
+    "topics": [],
+    "archived": [],
+    "sequence": 62
+  } satisfies ContextRequestResult;
+
+// testdata/protocol/examples/context-request/in-context.json
+export const contextRequestInContextParams = {
+    "session": "main",
+    "requests": {"retrieveConversations": [{"conversationIds": ["c2"], "format": "full"}]},
+    "key": "r-5"
+  } satisfies ContextRequestParams;
+export const contextRequestInContextResult = {
+    "items": [
+      {"conversation": "c2", "detail": "full", "text": "", "tokens": 0, "inContext": "served:r3:1"}
+    ],
+    "deferred": [],
+    "topics": [],
+    "archived": [],
+    "sequence": 63
+  } satisfies ContextRequestResult;
+
+// testdata/protocol/examples/conversation-edit/typo.json
+export const conversationEditTypoParams = {
+    "session": "main",
+    "conversation": "c2",
+    "turn": 1,
+    "content": "Which units does the brew timer know?",
+    "reason": "typed in haste",
+    "key": "edit-1"
+  } satisfies ConversationEditParams;
+export const conversationEditTypoResult = {
+    "conversation": "c2",
+    "turn": "c2#1",
+    "before": "c2@1#1",
+    "superseded": [],
+    "header": {
+      "id": "c2",
+      "timestamp": "2026-03-02T09:20:00Z",
+      "topic": "Units of the timer",
+      "keyEntities": ["timer/timer.go", "ParseTimer"],
+      "outcome": "completed",
+      "tokenCount": 32,
+      "summary": "h, m and s are known",
+      "source": "housekeeping"
+    },
+    "toolResults": [],
+    "sequence": 70
+  } satisfies ConversationEditResult;
+
+// testdata/protocol/examples/context-request/deferred.json
+export const contextRequestDeferredParams = {
+    "session": "main",
+    "requests": {
+      "retrieveConversations": [
+        {"conversationIds": ["c1#1", "c1#2", "c1#4", "c2#2"], "format": "full"}
+      ]
+    },
+    "deferTurns": 3,
+    "key": "r-4"
+  } satisfies ContextRequestParams;
+export const contextRequestDeferredResult = {
+    "items": [],
+    "deferred": [
+      {"conversation": "c1#1", "detail": "full", "reason": "quota", "deferral": "d1"},
+      {"conversation": "c1#2", "detail": "full", "reason": "quota", "deferral": "d2"},
+      {"conversation": "c1#4", "detail": "full", "reason": "quota", "deferral": "d3"},
+      {"conversation": "c2#2", "detail": "full", "reason": "quota", "deferral": "d4"}
+    ],
+    "topics": [],
+    "archived": [],
+    "sequence": 72
+  } satisfies ContextRequestResult;
+
+// testdata/protocol/examples/context-deferrals/waiting.json
+export const contextDeferralsWaitingParams = {"session": "main"} satisfies ContextDeferralsParams;
+export const contextDeferralsWaitingResult = {
+    "deferrals": [
+      {
+        "id": "d1",
+        "conversation": "c1#1",
+        "detail": "full",
+        "reason": "quota",
+        "sequence": 70,
+        "turnsLeft": 3
+      },
+      {
+        "id": "d2",
+        "conversation": "c1#2",
+        "detail": "full",
+        "reason": "quota",
+        "sequence": 70,
+        "turnsLeft": 3
+      },
+      {
+        "id": "d3",
+        "conversation": "c1#4",
+        "detail": "full",
+        "reason": "quota",
+        "sequence": 70,
+        "turnsLeft": 3
+      },
+      {
+        "id": "d4",
+        "conversation": "c2#2",
+        "detail": "full",
+        "reason": "quota",
+        "sequence": 70,
+        "turnsLeft": 3
+      }
+    ],
+    "sequence": 72
+  } satisfies ContextDeferralsResult;
+
+// testdata/protocol/examples/context-cancel/one.json
+export const contextCancelOneParams = {"session": "main", "deferrals": ["d1"], "key": "cancel-1"} satisfies ContextCancelParams;
+export const contextCancelOneResult = {"cancelled": ["d1"], "sequence": 73} satisfies ContextCancelResult;
+
+// testdata/protocol/examples/conversation-edit/truncate.json
+export const conversationEditTruncateParams = {
+    "session": "main",
+    "conversation": "c3",
+    "turn": 1,
+    "content": "Leave unknown units as they are, but log them.",
+    "truncate": true,
+    "key": "edit-2"
+  } satisfies ConversationEditParams;
+export const conversationEditTruncateResult = {
+    "conversation": "c4",
+    "turn": "c4#1",
+    "before": "c3@1#1",
+    "superseded": ["c3"],
+    "header": {
+      "id": "c4",
+      "timestamp": "2026-03-02T10:00:00Z",
+      "topic": "Leave unknown units as they are, but log them",
+      "keyEntities": [],
+      "outcome": "ongoing",
+      "tokenCount": 11,
+      "summary": "",
+      "source": "rule"
+    },
+    "toolResults": [],
+    "sequence": 81
+  } satisfies ConversationEditResult;
+
+// testdata/protocol/examples/conversation-edit/superseded.json
+export const conversationEditSupersededError = {
+      "kind": "invalid_params",
+      "retryable": false,
+      "committed": "no",
+      "path": "conversation"
+    } satisfies ErrorData;
+
+// testdata/protocol/examples/conversation-get/superseded.json
+export const conversationGetSupersededParams = {"session": "main", "conversation": "c3", "detail": "header"} satisfies ConversationGetParams;
+export const conversationGetSupersededResult = {
+    "conversation": "c4",
+    "detail": "header",
+    "text": "c4 2026-03-02 10:00 ongoing · Leave unknown units as they are, but log them\n",
+    "tokens": 26,
+    "header": {
+      "id": "c4",
+      "timestamp": "2026-03-02T10:00:00Z",
+      "topic": "Leave unknown units as they are, but log them",
+      "keyEntities": [],
+      "outcome": "ongoing",
+      "tokenCount": 11,
+      "summary": "",
+      "source": "rule"
+    },
+    "turns": [],
+    "sequence": 81
+  } satisfies ConversationGetResult;
+
+// testdata/protocol/examples/conversation-alias/name.json
+export const conversationAliasNameParams = {"session": "main", "alias": "chat-7f3a", "to": "c2", "key": "alias-1"} satisfies ConversationAliasParams;
+export const conversationAliasNameResult = {"conversation": "c2", "sequence": 82} satisfies ConversationAliasResult;
+
+// testdata/protocol/examples/conversation-alias/second.json
+export const conversationAliasSecondParams = {"session": "main", "alias": "timer-units", "to": "chat-7f3a", "key": "alias-2"} satisfies ConversationAliasParams;
+export const conversationAliasSecondResult = {"conversation": "c2", "sequence": 83} satisfies ConversationAliasResult;
+
+// testdata/protocol/examples/conversation-alias/cycle.json
+export const conversationAliasCycleError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "to"} satisfies ErrorData;
+
 // testdata/protocol/examples/pin-add/rule.json
 export const pinAddRuleParams = {
     "session": "main",
@@ -3431,7 +3608,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 61
+    "sequence": 84
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -3444,7 +3621,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 61
+    "sequence": 84
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -3455,7 +3632,7 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 62
+    "sequence": 85
   } satisfies PinRemoveResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
@@ -3472,7 +3649,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 63
+    "sequence": 86
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -3490,17 +3667,17 @@ export const auditQueryNewestResult = {
       {
         "entry": 4,
         "session": "main",
-        "checksum": "c0f09de43a39ada909a2df7cf139a9840a17f6205b6d658b5a91e00384f9e6ab",
-        "previous": "8cb43803155eb5b1c211125eb097dd15ce703e7db1031070dd99e5504d6fa5d2",
+        "checksum": "217352865cc15f4a7e1f704f0d436a11f2c59e4d01195b6883daf5f881b6896f",
+        "previous": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
         "lost": 21,
         "sequence": 59,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
           {"name": "currentContext", "tokens": 21},
           {"name": "activeMemory", "tokens": 101},
-          {"name": "retrieved", "tokens": 169}
+          {"name": "retrieved", "tokens": 60}
         ],
-        "tokens": 291,
+        "tokens": 182,
         "epoch": 56,
         "epochReason": "budget",
         "dropped": [
@@ -3730,6 +3907,10 @@ export const instructionsGetToolsResult = {
                       "items": {"type": "string"},
                       "type": ["array", "null"]
                     },
+                    "cursor": {
+                      "description": "of an item, to go on with it",
+                      "type": ["string", "null"]
+                    },
                     "format": {
                       "enum": ["header", "summary", "full", "mixed", null],
                       "type": ["string", "null"]
@@ -3747,7 +3928,7 @@ export const instructionsGetToolsResult = {
                       "type": ["string", "null"]
                     }
                   },
-                  "required": ["conversationIds", "format", "priority", "query", "limit"],
+                  "required": ["conversationIds", "format", "priority", "query", "limit", "cursor"],
                   "type": "object"
                 },
                 "type": ["array", "null"]
@@ -3768,7 +3949,7 @@ export const instructionsGetToolsResult = {
     ],
     "toolTokens": [
       {"name": "hexapla_housekeeping", "tokens": 834},
-      {"name": "hexapla_context", "tokens": 273}
+      {"name": "hexapla_context", "tokens": 296}
     ],
     "estimate": false
   } satisfies InstructionsGetResult;
@@ -3924,6 +4105,7 @@ export const instructionsGetGeminiResult = {
                         "items": {"type": "STRING"},
                         "type": "ARRAY"
                       },
+                      "cursor": {"description": "of an item, to go on with it", "type": "STRING"},
                       "format": {"enum": ["header", "summary", "full", "mixed"], "type": "STRING"},
                       "limit": {"description": "for recent and relevant", "type": "INTEGER"},
                       "priority": {"enum": ["specific", "recent", "relevant"], "type": "STRING"},
@@ -3947,7 +4129,7 @@ export const instructionsGetGeminiResult = {
     ],
     "toolTokens": [
       {"name": "hexapla_housekeeping", "tokens": 609},
-      {"name": "hexapla_context", "tokens": 202}
+      {"name": "hexapla_context", "tokens": 221}
     ],
     "estimate": false
   } satisfies InstructionsGetResult;
@@ -3955,46 +4137,46 @@ export const instructionsGetGeminiResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 63,
-    "conversations": 3,
-    "turns": 12,
-    "fullTokens": 534,
+    "sequence": 86,
+    "conversations": 4,
+    "turns": 13,
+    "fullTokens": 546,
     "blobs": 5,
     "blobBytes": 1748,
     "window": {
       "fromSequence": 1,
-      "toSequence": 63,
+      "toSequence": 86,
       "from": "2026-11-21T12:50:42.384Z",
       "to": "2026-11-21T12:50:42.407Z",
-      "conversations": 3,
-      "turns": 12
+      "conversations": 4,
+      "turns": 13
     },
     "packs": 4,
-    "packTokens": 2236,
+    "packTokens": 2018,
     "budgetViolations": 0,
     "forcedDrops": 6,
     "unmeasured": 0,
-    "tokens": {"perPack": 559, "perTurn": 186.3333, "fullHistoryPerPack": 452.75},
-    "reduction": -0.2347,
-    "cachedShare": 0.3396,
+    "tokens": {"perPack": 504.5, "perTurn": 155.2308, "fullHistoryPerPack": 452.75},
+    "reduction": -0.1143,
+    "cachedShare": 0.3695,
     "billed": {
-      "equivalents": 1837,
+      "equivalents": 1619,
       "fullHistoryEquivalents": 1190,
-      "share": 1.5437,
+      "share": 1.3605,
       "pricedPacks": 4,
-      "dollars": 0.0046,
+      "dollars": 0.004,
       "fullHistoryDollars": 0.003
     },
     "latency": {"count": 4, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
     "retrieval": {
-      "requests": 4,
-      "asked": 6,
-      "served": 5,
-      "deferred": 0,
+      "requests": 8,
+      "asked": 13,
+      "served": 8,
+      "deferred": 4,
       "notFound": 1,
-      "hitRate": 0.8333
+      "hitRate": 0.6154
     },
-    "reAsks": {"count": 3, "rate": 0.5},
+    "reAsks": {"count": 7, "rate": 0.5385},
     "fidelity": {
       "conversations": 2,
       "limited": false,
@@ -4011,7 +4193,7 @@ export const metricsGetCountsResult = {
         "allShare": 0.6154
       }
     },
-    "drift": {"versions": 8, "limited": false, "mean": 0.2352, "max": 0.6452},
+    "drift": {"versions": 10, "limited": false, "mean": 0.1881, "max": 0.6452},
     "indexed": 36,
     "latencies": [
       {
@@ -4030,120 +4212,148 @@ export const metricsGetCountsResult = {
       },
       {
         "method": "hexapla/conversation/get",
-        "count": 4,
+        "count": 5,
         "p50Ms": 0.152,
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
-      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 2.896, "p95Ms": 2.896, "p99Ms": 2.896},
-      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.054, "p95Ms": 0.108, "p99Ms": 0.108},
+      {
+        "method": "hexapla/conversation/edit",
+        "count": 3,
+        "p50Ms": 2.896,
+        "p95Ms": 2.896,
+        "p99Ms": 2.896
+      },
+      {
+        "method": "hexapla/conversation/alias",
+        "count": 3,
+        "p50Ms": 0.054,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 6.889, "p95Ms": 8.192, "p99Ms": 8.192},
+      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024},
       {
         "method": "hexapla/response/ingest",
         "count": 4,
-        "p50Ms": 6.889,
-        "p95Ms": 8.192,
-        "p99Ms": 8.192
-      },
-      {
-        "method": "hexapla/housekeeping/apply",
-        "count": 2,
-        "p50Ms": 1.024,
-        "p95Ms": 1.024,
-        "p99Ms": 1.024
-      },
-      {
-        "method": "hexapla/housekeeping/history",
-        "count": 1,
         "p50Ms": 1.024,
         "p95Ms": 2.048,
         "p99Ms": 2.048
       },
       {
-        "method": "hexapla/housekeeping/rollback",
+        "method": "hexapla/housekeeping/apply",
         "count": 2,
         "p50Ms": 0.431,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
       {
-        "method": "hexapla/context/request",
-        "count": 2,
+        "method": "hexapla/housekeeping/history",
+        "count": 1,
         "p50Ms": 0.181,
         "p95Ms": 0.181,
         "p99Ms": 0.181
       },
       {
-        "method": "hexapla/search/query",
+        "method": "hexapla/housekeeping/rollback",
         "count": 2,
         "p50Ms": 2.048,
         "p95Ms": 2.435,
         "p99Ms": 2.435
       },
       {
-        "method": "hexapla/reference/lookup",
-        "count": 1,
+        "method": "hexapla/context/request",
+        "count": 6,
         "p50Ms": 2.435,
         "p95Ms": 2.435,
         "p99Ms": 2.435
       },
-      {"method": "hexapla/change/list", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
       {
-        "method": "hexapla/problem/lookup",
+        "method": "hexapla/context/deferrals",
+        "count": 1,
+        "p50Ms": 1.448,
+        "p95Ms": 1.448,
+        "p99Ms": 1.448
+      },
+      {
+        "method": "hexapla/context/cancel",
         "count": 1,
         "p50Ms": 0.128,
         "p95Ms": 0.861,
         "p99Ms": 0.861
       },
       {
-        "method": "hexapla/entity/neighbors",
-        "count": 1,
+        "method": "hexapla/search/query",
+        "count": 2,
         "p50Ms": 0.215,
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
       {
-        "method": "hexapla/context/predict",
+        "method": "hexapla/reference/lookup",
         "count": 1,
         "p50Ms": 0.304,
         "p95Ms": 0.304,
         "p99Ms": 0.304
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.304, "p95Ms": 0.861, "p99Ms": 0.861},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {"method": "hexapla/change/list", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/problem/lookup",
+        "count": 1,
+        "p50Ms": 0.304,
+        "p95Ms": 0.431,
+        "p99Ms": 0.431
+      },
+      {
+        "method": "hexapla/entity/neighbors",
+        "count": 1,
+        "p50Ms": 0.304,
+        "p95Ms": 0.861,
+        "p99Ms": 0.861
+      },
+      {
+        "method": "hexapla/context/predict",
+        "count": 1,
+        "p50Ms": 0.108,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
       {
         "method": "hexapla/budget/report",
         "count": 2,
-        "p50Ms": 0.181,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
+        "p50Ms": 0.362,
+        "p95Ms": 0.431,
+        "p99Ms": 0.431
       },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.054, "p95Ms": 1.722, "p99Ms": 1.722},
       {
         "method": "hexapla/pack/explain",
         "count": 1,
-        "p50Ms": 0.128,
-        "p95Ms": 0.304,
-        "p99Ms": 0.304
+        "p50Ms": 0.054,
+        "p95Ms": 2.048,
+        "p99Ms": 2.048
       },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.362, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
       {
         "method": "hexapla/pack/receipt",
         "count": 2,
-        "p50Ms": 0.054,
-        "p95Ms": 1.722,
-        "p99Ms": 1.722
+        "p50Ms": 0.064,
+        "p95Ms": 2.435,
+        "p99Ms": 2.435
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.054, "p95Ms": 2.048, "p99Ms": 2.048},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.091, "p95Ms": 6.889, "p99Ms": 6.889},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.431, "p95Ms": 0.431, "p99Ms": 0.431},
       {
         "method": "hexapla/instructions/get",
         "count": 3,
-        "p50Ms": 0.609,
-        "p95Ms": 0.609,
-        "p99Ms": 0.609
+        "p50Ms": 0.431,
+        "p95Ms": 0.512,
+        "p99Ms": 0.512
       }
     ]
   } satisfies MetricsGetResult;
@@ -4151,53 +4361,53 @@ export const metricsGetCountsResult = {
 // testdata/protocol/examples/metrics-get/window.json
 export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
 export const metricsGetWindowResult = {
-    "sequence": 63,
-    "conversations": 3,
-    "turns": 12,
-    "fullTokens": 534,
+    "sequence": 86,
+    "conversations": 4,
+    "turns": 13,
+    "fullTokens": 546,
     "blobs": 5,
     "blobBytes": 1748,
     "window": {
       "fromSequence": 14,
-      "toSequence": 63,
+      "toSequence": 86,
       "from": "2026-11-21T12:50:42.407Z",
       "to": "2026-11-21T12:50:42.407Z",
-      "conversations": 2,
-      "turns": 7
+      "conversations": 3,
+      "turns": 8
     },
     "packs": 2,
-    "packTokens": 1438,
+    "packTokens": 1220,
     "budgetViolations": 0,
     "forcedDrops": 6,
     "unmeasured": 0,
-    "tokens": {"perPack": 719, "perTurn": 205.4286, "fullHistoryPerPack": 551.5},
-    "reduction": -0.3037,
-    "cachedShare": 0.2572,
+    "tokens": {"perPack": 610, "perTurn": 152.5, "fullHistoryPerPack": 551.5},
+    "reduction": -0.1061,
+    "cachedShare": 0.2932,
     "billed": {
-      "equivalents": 1238.5,
+      "equivalents": 1020.5,
       "fullHistoryEquivalents": 659,
-      "share": 1.8794,
+      "share": 1.5486,
       "pricedPacks": 2,
-      "dollars": 0.0031,
+      "dollars": 0.0026,
       "fullHistoryDollars": 0.0016
     },
     "latency": {"count": 2, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
     "retrieval": {
-      "requests": 4,
-      "asked": 6,
-      "served": 5,
-      "deferred": 0,
+      "requests": 8,
+      "asked": 13,
+      "served": 8,
+      "deferred": 4,
       "notFound": 1,
-      "hitRate": 0.8333
+      "hitRate": 0.6154
     },
-    "reAsks": {"count": 3, "rate": 0.5},
+    "reAsks": {"count": 7, "rate": 0.5385},
     "fidelity": {
       "conversations": 1,
       "limited": false,
       "identifiers": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1},
       "overall": {"noted": 0, "kept": 0, "all": 2, "allKept": 2, "allShare": 1}
     },
-    "drift": {"versions": 8, "limited": false, "mean": 0.2352, "max": 0.6452},
+    "drift": {"versions": 10, "limited": false, "mean": 0.1881, "max": 0.6452},
     "indexed": 40,
     "latencies": [
       {
@@ -4216,122 +4426,150 @@ export const metricsGetWindowResult = {
       },
       {
         "method": "hexapla/conversation/get",
-        "count": 4,
+        "count": 5,
         "p50Ms": 0.108,
         "p95Ms": 0.152,
         "p99Ms": 0.152
       },
-      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
-      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.045, "p95Ms": 0.091, "p99Ms": 0.091},
+      {
+        "method": "hexapla/conversation/edit",
+        "count": 3,
+        "p50Ms": 0.609,
+        "p95Ms": 0.609,
+        "p99Ms": 0.609
+      },
+      {
+        "method": "hexapla/conversation/alias",
+        "count": 3,
+        "p50Ms": 0.045,
+        "p95Ms": 0.091,
+        "p99Ms": 0.091
+      },
+      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 0.861, "p95Ms": 1.218, "p99Ms": 1.218},
+      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024},
       {
         "method": "hexapla/response/ingest",
         "count": 4,
-        "p50Ms": 0.861,
-        "p95Ms": 1.218,
-        "p99Ms": 1.218
-      },
-      {
-        "method": "hexapla/housekeeping/apply",
-        "count": 2,
-        "p50Ms": 1.024,
-        "p95Ms": 1.024,
-        "p99Ms": 1.024
-      },
-      {
-        "method": "hexapla/housekeeping/history",
-        "count": 1,
         "p50Ms": 0.724,
         "p95Ms": 1.448,
         "p99Ms": 1.448
       },
       {
-        "method": "hexapla/housekeeping/rollback",
+        "method": "hexapla/housekeeping/apply",
         "count": 2,
         "p50Ms": 0.256,
         "p95Ms": 0.431,
         "p99Ms": 0.431
       },
       {
-        "method": "hexapla/context/request",
-        "count": 2,
+        "method": "hexapla/housekeeping/history",
+        "count": 1,
         "p50Ms": 0.128,
         "p95Ms": 0.128,
         "p99Ms": 0.128
       },
       {
-        "method": "hexapla/search/query",
+        "method": "hexapla/housekeeping/rollback",
         "count": 2,
         "p50Ms": 0.512,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
       {
-        "method": "hexapla/reference/lookup",
-        "count": 1,
+        "method": "hexapla/context/request",
+        "count": 6,
         "p50Ms": 0.362,
         "p95Ms": 0.362,
         "p99Ms": 0.362
       },
-      {"method": "hexapla/change/list", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
       {
-        "method": "hexapla/problem/lookup",
+        "method": "hexapla/context/deferrals",
+        "count": 1,
+        "p50Ms": 0.108,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {
+        "method": "hexapla/context/cancel",
         "count": 1,
         "p50Ms": 0.861,
         "p95Ms": 1.448,
         "p99Ms": 1.448
       },
       {
+        "method": "hexapla/search/query",
+        "count": 2,
+        "p50Ms": 0.045,
+        "p95Ms": 0.512,
+        "p99Ms": 0.512
+      },
+      {
+        "method": "hexapla/reference/lookup",
+        "count": 1,
+        "p50Ms": 0.181,
+        "p95Ms": 0.215,
+        "p99Ms": 0.215
+      },
+      {"method": "hexapla/change/list", "count": 1, "p50Ms": 2.048, "p95Ms": 2.048, "p99Ms": 2.048},
+      {
+        "method": "hexapla/problem/lookup",
+        "count": 1,
+        "p50Ms": 0.038,
+        "p95Ms": 5.793,
+        "p99Ms": 5.793
+      },
+      {
         "method": "hexapla/entity/neighbors",
         "count": 1,
-        "p50Ms": 0.045,
+        "p50Ms": 0.181,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
       {
         "method": "hexapla/context/predict",
         "count": 1,
-        "p50Ms": 0.181,
-        "p95Ms": 0.215,
-        "p99Ms": 0.215
+        "p50Ms": 0.108,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 2.048, "p95Ms": 2.048, "p99Ms": 2.048},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.181, "p95Ms": 0.512, "p99Ms": 0.512},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
       {
         "method": "hexapla/budget/report",
         "count": 2,
-        "p50Ms": 0.181,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
+        "p50Ms": 0.362,
+        "p95Ms": 0.431,
+        "p99Ms": 0.431
       },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
       {
         "method": "hexapla/pack/explain",
         "count": 1,
-        "p50Ms": 0.128,
-        "p95Ms": 0.304,
-        "p99Ms": 0.304
+        "p50Ms": 0.054,
+        "p95Ms": 2.048,
+        "p99Ms": 2.048
       },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.362, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
       {
         "method": "hexapla/pack/receipt",
         "count": 2,
-        "p50Ms": 1.448,
-        "p95Ms": 1.448,
-        "p99Ms": 1.448
+        "p50Ms": 0.861,
+        "p95Ms": 0.861,
+        "p99Ms": 0.861
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.054, "p95Ms": 2.048, "p99Ms": 2.048},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.091, "p95Ms": 6.889, "p99Ms": 6.889},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.431, "p95Ms": 0.431, "p99Ms": 0.431},
       {
         "method": "hexapla/instructions/get",
         "count": 3,
-        "p50Ms": 0.609,
-        "p95Ms": 0.609,
-        "p99Ms": 0.609
+        "p50Ms": 0.431,
+        "p95Ms": 0.512,
+        "p99Ms": 0.512
       },
-      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861}
+      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 1.218, "p95Ms": 1.218, "p99Ms": 1.218}
     ]
   } satisfies MetricsGetResult;
 
@@ -4349,12 +4587,12 @@ export const sessionListWorkspaceResult = {
         "model": "gpt-4o",
         "opened": 1,
         "closed": false,
-        "conversations": 3
+        "conversations": 4
       }
     ],
-    "sequence": 63
+    "sequence": 86
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 68, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 91, "completed": "c4"} satisfies SessionCloseResult;

@@ -435,17 +435,22 @@ export interface RetrieveConversations {
    * priority "relevant" or "recent" they may be absent.
    */
   conversationIds?: string[];
-  /** "header", "summary", "full" or "mixed" (the most that fits, and the default). */
+  /**
+   * "header", "summary", "full" or "mixed" (the default): with query the cheapest that answers
+   * it, else the most that fits.
+   */
   format?: 'header' | 'summary' | 'full' | 'mixed';
   /**
    * "specific" (the ids given), "recent" or "relevant" (to query). When absent: "specific" if
    * there are ids, "relevant" if not.
    */
   priority?: 'specific' | 'recent' | 'relevant';
-  /** What it should be relevant to; the last user query when absent. */
+  /** What it should be relevant to; the last user query when absent. Mixed is to answer it. */
   query?: string;
   /** Most conversations to return for "recent" and "relevant"; 3 when absent, 50 at most. */
   limit?: integer;
+  /** Where the passages of one id go on, from an earlier item of the same query. */
+  cursor?: string;
 }
 
 /** ContextRequests is what a model asks for. */
@@ -477,6 +482,141 @@ export interface ScoreParts {
   errors: decimal;
   /** How often the conversation was come back to. */
   visits: decimal;
+}
+
+/** ConversationEditParams says what a turn is to be. What is absent stays. */
+export interface ConversationEditParams {
+  /** The session. */
+  session: string;
+  /** A conversation of the session. */
+  conversation: string;
+  /** Number of the turn. */
+  turn: integer;
+  /** The new text. */
+  content?: string;
+  /** The new tool calls of an assistant turn; none when empty. */
+  toolCalls?: ToolCall[];
+  /** The new tool results of a tool turn, all of them. */
+  toolResults?: ToolResult[];
+  /**
+   * Cut off all that came after the turn: the rest of the conversation and the session's later
+   * ones. A new conversation with the turns up to this one takes their place, and their ids
+   * stand for it.
+   */
+  truncate?: boolean;
+  /** Why, at most 1 KiB; kept with the version before. */
+  reason?: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** ConversationEditResult is the receipt: the new version is on disk. */
+export interface ConversationEditResult {
+  /** The conversation that has the turn now: a new one if this cut off others. */
+  conversation: string;
+  /** Id of the turn as it is now, such as "c12#3". */
+  turn: string;
+  /** Id under which the turn can be asked for as it was, such as "c12@1#3". */
+  before: string;
+  /** Conversations that were cut off. Their ids stand for the new one. */
+  superseded: string[];
+  /** The conversation's new header. */
+  header: Header;
+  /** Compressed form of each new tool result, in order. */
+  toolResults: CompressedToolResult[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** ConversationVersion is what a conversation was before an edit. */
+export interface ConversationVersion {
+  /** Id to ask for it by, such as "c12@1". */
+  id: string;
+  /** The newest sequence number at which it was so. */
+  sequence: integer;
+  /** The turn that was edited; absent if the conversation was cut off with one before it. */
+  turn?: integer;
+  /** The conversation that took its place, if one did. */
+  by?: string;
+  /** Why, if it was said. */
+  reason?: string;
+}
+
+/** ConversationAliasParams gives a conversation another name. */
+export interface ConversationAliasParams {
+  /** The session. */
+  session: string;
+  /**
+   * The name, such as an id of another program: at most 200 bytes, without white space, "#"
+   * and "@", and not of the form of a conversation's id. A name that stands for something
+   * already is moved.
+   */
+  alias: string;
+  /**
+   * A conversation of the session, or a name that stands for one. A name never stands for
+   * itself, over however many steps; 64 at most.
+   */
+  to: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** ConversationAliasResult tells what the name stands for. */
+export interface ConversationAliasResult {
+  /** The conversation that it stands for in the end. */
+  conversation: string;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** ContextDeferralsParams asks for what waits. */
+export interface ContextDeferralsParams {
+  /** The session. */
+  session: string;
+}
+
+/** Deferral is a request that waits for room. */
+export interface Deferral {
+  /** Id of the deferral, such as "d7". */
+  id: string;
+  /** The id asked for. */
+  conversation: string;
+  /** The detail asked for: "header", "summary", "full" or "mixed". */
+  detail: 'header' | 'summary' | 'full' | 'mixed';
+  /** The query that mixed was to answer. */
+  query?: string;
+  /** "quota" or "budget": why it was not served. */
+  reason: 'quota' | 'budget';
+  /** The sequence number as of which it was asked for. */
+  sequence: integer;
+  /** Turns of the session that may yet be recorded before it expires; negative once it has. */
+  turnsLeft: integer;
+}
+
+/** ContextDeferralsResult lists what waits. */
+export interface ContextDeferralsResult {
+  /** The deferrals, oldest first; at most 200. */
+  deferrals: Deferral[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** ContextCancelParams names deferrals. */
+export interface ContextCancelParams {
+  /** The session. */
+  session: string;
+  /** Ids of deferrals that wait. If one does not, none is cancelled. */
+  deferrals: string[];
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** ContextCancelResult confirms the cancellation. */
+export interface ContextCancelResult {
+  /** The deferrals that wait no more. */
+  cancelled: string[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
 }
 
 /** ErrorData is the data member of every error. */
@@ -1842,16 +1982,31 @@ export interface ConversationRecordResult {
   flagged: Flag[];
   /** Things the client should know, such as "text_normalised". */
   warnings: string[];
+  /**
+   * Context requests that waited for room, which these turns brought. They are part of the
+   * next pack.
+   */
+  servedDeferred?: ContextItem[];
+  /** Context requests that waited for too long. */
+  expired?: Deferral[];
 }
 
 /** ConversationGetParams names a conversation and a detail. */
 export interface ConversationGetParams {
   /** An open session of the workspace. */
   session: string;
-  /** The conversation. */
+  /**
+   * The conversation: its id, one that it superseded, an alias, or a version before an edit
+   * ("c12@1").
+   */
   conversation: string;
-  /** "header", "summary", "full" (the default) or "mixed" (the most that fits maxTokens). */
+  /**
+   * "header", "summary", "full" (the default) or "mixed" (the cheapest that answers query;
+   * without one, the most that fits maxTokens).
+   */
   detail?: 'header' | 'summary' | 'full' | 'mixed';
+  /** What "mixed" is to answer. */
+  query?: string;
   /** Most tokens of text to return; no limit when absent. */
   maxTokens?: integer;
   /** Read as of this sequence number; the newest when absent. */
@@ -1862,10 +2017,17 @@ export interface ConversationGetParams {
 
 /** ConversationGetResult is the conversation in the detail asked for. */
 export interface ConversationGetResult {
-  /** The conversation. */
+  /** The conversation that was read: what a superseded id or an alias stands for. */
   conversation: string;
-  /** "header", "summary" or "full": the detail that text is in. */
-  detail: 'header' | 'summary' | 'full';
+  /**
+   * "header", "summary", "full", or "mixed" for passages of the full text: the detail that
+   * text is in.
+   */
+  detail: 'header' | 'summary' | 'full' | 'mixed';
+  /** Share of the query's words that text holds, 0 to 1, where mixed was to answer one. */
+  covered?: decimal;
+  /** What it was before edits, oldest first; the newest 100. */
+  versions?: ConversationVersion[];
   /** The conversation as it stands in a pack. */
   text: string;
   /** Tokens of text. */
@@ -1974,6 +2136,11 @@ export interface ContextRequestParams {
   requests: ContextRequests;
   /** Most tokens of all items together; 4,000 when absent. */
   maxTokens?: integer;
+  /**
+   * After how many turns of the session what was deferred for want of quota or tokens is let
+   * go: 5 when absent, 1,000 at most; -1 for not to keep it.
+   */
+  deferTurns?: integer;
   /** Idempotency key. */
   key?: string;
 }
@@ -1982,12 +2149,26 @@ export interface ContextRequestParams {
 export interface ContextItem {
   /** The id asked for, of a conversation, a turn or a tool output. */
   conversation: string;
-  /** "header", "summary" or "full": the detail that text is in. */
-  detail: 'header' | 'summary' | 'full';
-  /** The text. */
+  /**
+   * "header", "summary", "full", or "mixed" for passages of the full text: the detail that
+   * text is in.
+   */
+  detail: 'header' | 'summary' | 'full' | 'mixed';
+  /** The text; empty with inContext. */
   text: string;
   /** Tokens of text. */
   tokens: integer;
+  /** Share of the query's words that text holds, 0 to 1, where mixed was to answer one. */
+  covered?: decimal;
+  /** Where the passages go on. */
+  cursor?: string;
+  /**
+   * The model has it: the item of the session's pack before, such as "served:r4:1", "c12" or
+   * "c12#3", or the id in this answer, that shows no less.
+   */
+  inContext?: string;
+  /** The deferral that this serves. */
+  deferral?: string;
 }
 
 /** Deferred is a request that was not served now. */
@@ -2002,6 +2183,8 @@ export interface Deferred {
    * archive in one request).
    */
   reason: 'quota' | 'budget' | 'not_found' | 'limit';
+  /** Id under which it waits to be served; absent if it does not. */
+  deferral?: string;
 }
 
 /** TopicSummary sums up what is known of a topic. */
@@ -2027,6 +2210,13 @@ export interface ContextAnswer {
    * packs does not move for it.
    */
   archived: string[];
+  /**
+   * What waited for room and has it now, oldest first. It counts against maxTokens and the
+   * quota before the items.
+   */
+  servedDeferred?: ContextItem[];
+  /** What waited for too long; told once. */
+  expired?: Deferral[];
 }
 
 /** ContextRequestResult answers context requests. */
@@ -2588,10 +2778,22 @@ export const ConversationRecordRequest = {
   type: new RequestType<ConversationRecordParams, ConversationRecordResult, ErrorData>('hexapla/conversation/record'),
 } as const;
 
-/** Reads one conversation as header, summary, full text, or the most that fits. */
+/** Reads one conversation as header, summary, full text, or the cheapest of them that will do. */
 export const ConversationGetRequest = {
   method: 'hexapla/conversation/get',
   type: new RequestType<ConversationGetParams, ConversationGetResult, ErrorData>('hexapla/conversation/get'),
+} as const;
+
+/** Makes a new version of a turn, or goes on from it anew; what it was stays readable. */
+export const ConversationEditRequest = {
+  method: 'hexapla/conversation/edit',
+  type: new RequestType<ConversationEditParams, ConversationEditResult, ErrorData>('hexapla/conversation/edit'),
+} as const;
+
+/** Lets a name stand for a conversation. */
+export const ConversationAliasRequest = {
+  method: 'hexapla/conversation/alias',
+  type: new RequestType<ConversationAliasParams, ConversationAliasResult, ErrorData>('hexapla/conversation/alias'),
 } as const;
 
 /** Stores a tool output by its content and returns its compressed form. */
@@ -2640,6 +2842,18 @@ export const HousekeepingRollbackRequest = {
 export const ContextRequestRequest = {
   method: 'hexapla/context/request',
   type: new RequestType<ContextRequestParams, ContextRequestResult, ErrorData>('hexapla/context/request'),
+} as const;
+
+/** Lists what was asked for and waits for room, oldest first. */
+export const ContextDeferralsRequest = {
+  method: 'hexapla/context/deferrals',
+  type: new RequestType<ContextDeferralsParams, ContextDeferralsResult, ErrorData>('hexapla/context/deferrals'),
+} as const;
+
+/** Takes deferrals out of the queue. */
+export const ContextCancelRequest = {
+  method: 'hexapla/context/cancel',
+  type: new RequestType<ContextCancelParams, ContextCancelResult, ErrorData>('hexapla/context/cancel'),
 } as const;
 
 /** Finds conversations and tool outputs by relevance; the parts of each score are shown. */

@@ -9,7 +9,9 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/session/list" # Lists the sessions of a workspace, newest first.
 ---| "hexapla/session/close" # Closes a session; a conversation in progress is completed.
 ---| "hexapla/conversation/record" # Records turns of a conversation: a whole exchange at once, or turn by turn until done.
----| "hexapla/conversation/get" # Reads one conversation as header, summary, full text, or the most that fits.
+---| "hexapla/conversation/get" # Reads one conversation as header, summary, full text, or the cheapest of them that will do.
+---| "hexapla/conversation/edit" # Makes a new version of a turn, or goes on from it anew; what it was stays readable.
+---| "hexapla/conversation/alias" # Lets a name stand for a conversation.
 ---| "hexapla/tool/record" # Stores a tool output by its content and returns its compressed form.
 ---| "hexapla/blob/read" # Reads a stored tool output, whole or in part.
 ---| "hexapla/response/ingest" # Takes a model's answer apart, records it, applies its housekeeping and answers its context requests.
@@ -17,6 +19,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/housekeeping/history" # Lists the versions of a session's current context, newest first, with how far each is from the one before.
 ---| "hexapla/housekeeping/rollback" # Puts an earlier version of the current context in force again.
 ---| "hexapla/context/request" # Answers the model's context requests; what was served is part of the next pack.
+---| "hexapla/context/deferrals" # Lists what was asked for and waits for room, oldest first.
+---| "hexapla/context/cancel" # Takes deferrals out of the queue.
 ---| "hexapla/search/query" # Finds conversations and tool outputs by relevance; the parts of each score are shown.
 ---| "hexapla/reference/lookup" # Finds where a file, function, concept or error was spoken of.
 ---| "hexapla/change/list" # Lists changes of files, newest first: what, by whom, in which conversation.
@@ -285,10 +289,11 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---RetrieveConversations asks for conversations.
 ---@class hexapla.RetrieveConversations
 ---@field conversationIds? string[] # Ids of conversations ("c12"), turns ("c12#3") or single tool outputs ("c12#3/2"). With priority "relevant" or "recent" they may be absent.
----@field format? "header"|"summary"|"full"|"mixed" # "header", "summary", "full" or "mixed" (the most that fits, and the default).
+---@field format? "header"|"summary"|"full"|"mixed" # "header", "summary", "full" or "mixed" (the default): with query the cheapest that answers it, else the most that fits.
 ---@field priority? "specific"|"recent"|"relevant" # "specific" (the ids given), "recent" or "relevant" (to query). When absent: "specific" if there are ids, "relevant" if not.
----@field query? string # What it should be relevant to; the last user query when absent.
+---@field query? string # What it should be relevant to; the last user query when absent. Mixed is to answer it.
 ---@field limit? integer # Most conversations to return for "recent" and "relevant"; 3 when absent, 50 at most.
+---@field cursor? string # Where the passages of one id go on, from an earlier item of the same query.
 
 ---ContextRequests is what a model asks for.
 ---@class hexapla.ContextRequests
@@ -306,6 +311,78 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field entities number # Files, functions and concepts in common with the query.
 ---@field errors number # Share of the query's errors that it met too.
 ---@field visits number # How often the conversation was come back to.
+
+---ConversationEditParams says what a turn is to be. What is absent stays.
+---@class hexapla.ConversationEditParams
+---@field session string # The session.
+---@field conversation string # A conversation of the session.
+---@field turn integer # Number of the turn.
+---@field content? string # The new text.
+---@field toolCalls? hexapla.ToolCall[] # The new tool calls of an assistant turn; none when empty.
+---@field toolResults? hexapla.ToolResult[] # The new tool results of a tool turn, all of them.
+---@field truncate? boolean # Cut off all that came after the turn: the rest of the conversation and the session's later ones. A new conversation with the turns up to this one takes their place, and their ids stand for it.
+---@field reason? string # Why, at most 1 KiB; kept with the version before.
+---@field key? string # Idempotency key.
+
+---ConversationEditResult is the receipt: the new version is on disk.
+---@class hexapla.ConversationEditResult
+---@field conversation string # The conversation that has the turn now: a new one if this cut off others.
+---@field turn string # Id of the turn as it is now, such as "c12#3".
+---@field before string # Id under which the turn can be asked for as it was, such as "c12@1#3".
+---@field superseded string[] # Conversations that were cut off. Their ids stand for the new one.
+---@field header hexapla.Header # The conversation's new header.
+---@field toolResults hexapla.CompressedToolResult[] # Compressed form of each new tool result, in order.
+---@field sequence integer # The workspace's newest sequence number.
+
+---ConversationVersion is what a conversation was before an edit.
+---@class hexapla.ConversationVersion
+---@field id string # Id to ask for it by, such as "c12@1".
+---@field sequence integer # The newest sequence number at which it was so.
+---@field turn? integer # The turn that was edited; absent if the conversation was cut off with one before it.
+---@field by? string # The conversation that took its place, if one did.
+---@field reason? string # Why, if it was said.
+
+---ConversationAliasParams gives a conversation another name.
+---@class hexapla.ConversationAliasParams
+---@field session string # The session.
+---@field alias string # The name, such as an id of another program: at most 200 bytes, without white space, "#" and "@", and not of the form of a conversation's id. A name that stands for something already is moved.
+---@field to string # A conversation of the session, or a name that stands for one. A name never stands for itself, over however many steps; 64 at most.
+---@field key? string # Idempotency key.
+
+---ConversationAliasResult tells what the name stands for.
+---@class hexapla.ConversationAliasResult
+---@field conversation string # The conversation that it stands for in the end.
+---@field sequence integer # The workspace's newest sequence number.
+
+---ContextDeferralsParams asks for what waits.
+---@class hexapla.ContextDeferralsParams
+---@field session string # The session.
+
+---Deferral is a request that waits for room.
+---@class hexapla.Deferral
+---@field id string # Id of the deferral, such as "d7".
+---@field conversation string # The id asked for.
+---@field detail "header"|"summary"|"full"|"mixed" # The detail asked for: "header", "summary", "full" or "mixed".
+---@field query? string # The query that mixed was to answer.
+---@field reason "quota"|"budget" # "quota" or "budget": why it was not served.
+---@field sequence integer # The sequence number as of which it was asked for.
+---@field turnsLeft integer # Turns of the session that may yet be recorded before it expires; negative once it has.
+
+---ContextDeferralsResult lists what waits.
+---@class hexapla.ContextDeferralsResult
+---@field deferrals hexapla.Deferral[] # The deferrals, oldest first; at most 200.
+---@field sequence integer # The workspace's newest sequence number.
+
+---ContextCancelParams names deferrals.
+---@class hexapla.ContextCancelParams
+---@field session string # The session.
+---@field deferrals string[] # Ids of deferrals that wait. If one does not, none is cancelled.
+---@field key? string # Idempotency key.
+
+---ContextCancelResult confirms the cancellation.
+---@class hexapla.ContextCancelResult
+---@field cancelled string[] # The deferrals that wait no more.
+---@field sequence integer # The workspace's newest sequence number.
 
 ---ErrorData is the data member of every error.
 ---@class hexapla.ErrorData
@@ -964,20 +1041,25 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field toolResults hexapla.CompressedToolResult[] # Compressed form of each tool result, in order.
 ---@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
 ---@field warnings string[] # Things the client should know, such as "text_normalised".
+---@field servedDeferred? hexapla.ContextItem[] # Context requests that waited for room, which these turns brought. They are part of the next pack.
+---@field expired? hexapla.Deferral[] # Context requests that waited for too long.
 
 ---ConversationGetParams names a conversation and a detail.
 ---@class hexapla.ConversationGetParams
 ---@field session string # An open session of the workspace.
----@field conversation string # The conversation.
----@field detail? "header"|"summary"|"full"|"mixed" # "header", "summary", "full" (the default) or "mixed" (the most that fits maxTokens).
+---@field conversation string # The conversation: its id, one that it superseded, an alias, or a version before an edit ("c12@1").
+---@field detail? "header"|"summary"|"full"|"mixed" # "header", "summary", "full" (the default) or "mixed" (the cheapest that answers query; without one, the most that fits maxTokens).
+---@field query? string # What "mixed" is to answer.
 ---@field maxTokens? integer # Most tokens of text to return; no limit when absent.
 ---@field asOf? integer # Read as of this sequence number; the newest when absent.
 ---@field cursor? string # Where to go on, from an earlier result.
 
 ---ConversationGetResult is the conversation in the detail asked for.
 ---@class hexapla.ConversationGetResult
----@field conversation string # The conversation.
----@field detail "header"|"summary"|"full" # "header", "summary" or "full": the detail that text is in.
+---@field conversation string # The conversation that was read: what a superseded id or an alias stands for.
+---@field detail "header"|"summary"|"full"|"mixed" # "header", "summary", "full", or "mixed" for passages of the full text: the detail that text is in.
+---@field covered? number # Share of the query's words that text holds, 0 to 1, where mixed was to answer one.
+---@field versions? hexapla.ConversationVersion[] # What it was before edits, oldest first; the newest 100.
 ---@field text string # The conversation as it stands in a pack.
 ---@field tokens integer # Tokens of text.
 ---@field header hexapla.Header # Always given.
@@ -1039,20 +1121,26 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field session string # The session.
 ---@field requests hexapla.ContextRequests # What is asked for.
 ---@field maxTokens? integer # Most tokens of all items together; 4,000 when absent.
+---@field deferTurns? integer # After how many turns of the session what was deferred for want of quota or tokens is let go: 5 when absent, 1,000 at most; -1 for not to keep it.
 ---@field key? string # Idempotency key.
 
 ---ContextItem is one conversation that was served.
 ---@class hexapla.ContextItem
 ---@field conversation string # The id asked for, of a conversation, a turn or a tool output.
----@field detail "header"|"summary"|"full" # "header", "summary" or "full": the detail that text is in.
----@field text string # The text.
+---@field detail "header"|"summary"|"full"|"mixed" # "header", "summary", "full", or "mixed" for passages of the full text: the detail that text is in.
+---@field text string # The text; empty with inContext.
 ---@field tokens integer # Tokens of text.
+---@field covered? number # Share of the query's words that text holds, 0 to 1, where mixed was to answer one.
+---@field cursor? string # Where the passages go on.
+---@field inContext? string # The model has it: the item of the session's pack before, such as "served:r4:1", "c12" or "c12#3", or the id in this answer, that shows no less.
+---@field deferral? string # The deferral that this serves.
 
 ---Deferred is a request that was not served now.
 ---@class hexapla.Deferred
 ---@field conversation string # The id asked for.
 ---@field detail "header"|"summary"|"full"|"mixed" # The detail asked for: "header", "summary", "full" or "mixed".
 ---@field reason "quota"|"budget"|"not_found"|"limit" # "quota" (three fulls between two turns were served), "budget" (maxTokens is used up), "not_found" or "limit" (over 50 entries to retrieve, 200 ids, 20 topics or 200 ids to archive in one request).
+---@field deferral? string # Id under which it waits to be served; absent if it does not.
 
 ---TopicSummary sums up what is known of a topic.
 ---@class hexapla.TopicSummary
@@ -1066,6 +1154,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field deferred hexapla.Deferred[] # What was not, and why.
 ---@field topics hexapla.TopicSummary[] # Answers to summarizeTopics.
 ---@field archived string[] # Conversations that leave layers 1 and 3, with the next fold at the latest: the prefix of packs does not move for it.
+---@field servedDeferred? hexapla.ContextItem[] # What waited for room and has it now, oldest first. It counts against maxTokens and the quota before the items.
+---@field expired? hexapla.Deferral[] # What waited for too long; told once.
 
 ---ContextRequestResult answers context requests.
 ---@class hexapla.ContextRequestResult : hexapla.ContextAnswer
