@@ -100,6 +100,7 @@ func TestH7_EditsThroughTheProcess(t *testing.T) {
 func TestH13_TenThousandRequests(t *testing.T) {
 	t.Parallel()
 	c := startChild(t, t.TempDir())
+	defer c.stop()
 	recordStory(c, 5)
 	ids := make([]string, 10_000)
 	for i := range ids {

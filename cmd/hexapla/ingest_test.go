@@ -207,7 +207,7 @@ func TestInstructionTools(t *testing.T) {
 			}
 			instance := []string{
 				`{"llm":{"responseHeader":{"topic":"t","summary":"s","keyEntities":["a"],"outcome":"completed"},"contextSummary":"S","keyDecisions":["d"],"codeChanges":[{"files":["a.go"],"changeType":"modify","summary":"x","impact":"low"}],"openQuestions":["q"],"currentContext":{"overallNarrative":"n","currentObjective":"o","keyAchievements":["k"],"activeEntities":{"files":["a"],"functions":["f"],"concepts":["c"]},"contextualState":"s","nextSteps":["n"]}},"user":{"queryHeader":"h","understoodIntent":"i","contextUsed":["c1"],"satisfaction":"positive","corrections":["c"]}}`,
-				`{"retrieveConversations":[{"conversationIds":["c1"],"format":"summary","priority":"specific","query":"q","limit":3}],"summarizeTopics":["t"],"archiveConversations":["c1"]}`,
+				`{"retrieveConversations":[{"conversationIds":["c1"],"format":"summary","priority":"specific","query":"q","limit":3,"cursor":"2@7"}],"summarizeTopics":["t"],"archiveConversations":["c1"]}`,
 			}[i]
 			var value any
 			_ = json.Unmarshal([]byte(instance), &value)
