@@ -207,9 +207,13 @@ func resolve(t *rapid.T, s *session.Session, got *session.Receipt) map[string]st
 			}
 		}
 	}
-	if len(turns) > 0 {
+	for ids := range slices.Chunk(turns, layers.MaxFullsPerTurn) {
+		// Another turn, another quota.
+		if _, err := s.Record(t.Context(), session.RecordRequest{Turns: []layers.Turn{{Role: layers.RoleUser, Kind: layers.InputUserQuery, Text: "Go on."}}}); err != nil {
+			t.Fatal(err)
+		}
 		reply, err := s.RequestContext(t.Context(), session.ContextRequest{
-			MaxTokens: 1 << 20, Retrieve: []session.Retrieve{{IDs: turns, Format: layers.DetailHeader}},
+			MaxTokens: 1 << 20, Retrieve: []session.Retrieve{{IDs: ids, Format: layers.DetailFull}},
 		})
 		if err != nil || len(reply.Deferred) > 0 {
 			t.Fatalf("handles that do not resolve: %+v, %v", reply.Deferred, err)

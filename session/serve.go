@@ -285,8 +285,7 @@ func (a *serving) one(w want) (item ContextItem, reason string, err error) {
 			a.note(mine, name, w.detail, out.detail, item.InContext)
 			return item, "", nil
 		}
-		// A turn has no header or summary of its own; asked for as one it is served.
-		if limited && (w.detail == layers.DetailFull || w.detail == layers.DetailMixed) {
+		if limited {
 			return ContextItem{}, DeferredQuota, nil
 		}
 	}
