@@ -3,6 +3,7 @@ package session_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"hexapla/layers"
@@ -111,8 +112,9 @@ func TestPrefixToolBlob(t *testing.T) {
 // TestPrefixClock: packs are the same to the last byte whatever the clock says.
 func TestPrefixClock(t *testing.T) {
 	t.Parallel()
-	now := int64(1_700_000_000_000)
-	service := session.New(session.Options{DataDir: t.TempDir(), Now: func() int64 { return now }})
+	var now atomic.Int64
+	now.Store(int64(1_700_000_000_000))
+	service := session.New(session.Options{DataDir: t.TempDir(), Now: now.Load})
 	defer service.Close()
 	if _, err := service.OpenSession(t.Context(), session.OpenRequest{URI: "file:///work", Session: "s"}); err != nil {
 		t.Fatal(err)
@@ -123,7 +125,7 @@ func TestPrefixClock(t *testing.T) {
 	}
 	longSession(t, s)
 	for _, step := range []int64{1, 90_000, 86_400_000, 400 * 86_400_000, -500 * 86_400_000} {
-		before, after := keepsPrefix(t, s, func() { now += step })
+		before, after := keepsPrefix(t, s, func() { now.Add(step) })
 		for i := range before {
 			if before[i].Checksum != after[i].Checksum {
 				t.Errorf("%v: %d ms later it is another pack", packKinds()[i].Budget, step)
