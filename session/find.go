@@ -88,7 +88,7 @@ func (s *Session) Search(ctx context.Context, req SearchRequest) (SearchReply, e
 	err = ws.view(asOf, func(v storage.View) error {
 		reply.Sequence = v.Seq()
 		query := asText(req.Query)
-		found, err := ws.engine.Search(ctx, v, retrieval.Query{
+		found, err := ws.search(ctx, v, retrieval.Query{
 			Text: query, Entities: digest.EntitiesOf(query), Kinds: kinds, Limit: req.Limit, Offset: offset,
 		})
 		if err != nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"strings"
 
 	"hexapla/layers"
@@ -12,6 +13,7 @@ import (
 type given struct {
 	detail layers.Detail
 	tokens int
+	place  Place
 }
 
 // covers tells that what was given is no less than an answer in a detail and of
@@ -40,7 +42,8 @@ func givenBy(pack *layers.Pack) map[string]given {
 	out := map[string]given{}
 	full := map[string]given{} // conversations, by their pieces in full
 	less := map[string]bool{}  // conversations of which something is missing
-	put := func(id string, g given) {
+	put := func(id string, detail layers.Detail, tokens int, place Place) {
+		g := given{detail, tokens, place}
 		if rankOf(g.detail) >= rankOf(out[id].detail) {
 			out[id] = g
 		}
@@ -48,14 +51,20 @@ func givenBy(pack *layers.Pack) map[string]given {
 	for i := range pack.Sections {
 		for _, item := range pack.Sections[i].Items {
 			conversation, _, piece := strings.Cut(item.ID, "#")
+			place := Place{pack.Sections[i].Name, item.ID}
 			switch {
 			case piece && item.Form.Detail == layers.FormFull:
-				put(item.ID, given{layers.DetailFull, item.Form.Tokens})
-				full[conversation] = given{layers.DetailFull, full[conversation].tokens + item.Form.Tokens}
+				put(item.ID, layers.DetailFull, item.Form.Tokens, place)
+				whole, ok := full[conversation]
+				if !ok {
+					whole = given{detail: layers.DetailFull, place: place}
+				}
+				whole.tokens += item.Form.Tokens
+				full[conversation] = whole
 			case piece:
 				less[conversation] = true
 			case item.Form.Detail == string(layers.DetailHeader), item.Form.Detail == string(layers.DetailSummary):
-				put(item.ID, given{layers.Detail(item.Form.Detail), item.Form.Tokens})
+				put(item.ID, layers.Detail(item.Form.Detail), item.Form.Tokens, place)
 			}
 		}
 	}
@@ -67,7 +76,7 @@ func givenBy(pack *layers.Pack) map[string]given {
 		for _, item := range pack.Sections[i].Items {
 			conversation, _, piece := strings.Cut(item.ID, "#")
 			if g, ok := full[conversation]; ok && piece && !less[conversation] {
-				put(conversation, g)
+				put(conversation, g.detail, g.tokens, g.place)
 			}
 		}
 	}
@@ -104,8 +113,9 @@ func (s *Session) givenBefore(v storage.View) (shown, served map[string]given, e
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, item := range body.Items {
-			if g := (given{item.Detail, item.Tokens}); rankOf(g.detail) >= rankOf(served[item.ID].detail) {
+		for i, item := range body.Items {
+			g := given{item.Detail, item.Tokens, Place{ID: fmt.Sprintf("%s:%d", entry.ID, i+1)}}
+			if rankOf(g.detail) >= rankOf(served[item.ID].detail) {
 				served[item.ID] = g
 			}
 		}

@@ -28,6 +28,7 @@ type kept struct {
 	exchange digest.Exchange
 	trimmed  []string
 	says     layers.Housekeeping // all that the model ever said of it and that is borne out
+	used     []string            // what it said before that it had used
 	checked  *digest.Verified    // what the model said, without what nothing bears out; nil if it said nothing
 }
 
@@ -68,6 +69,11 @@ func (ws *Workspace) keepHouse(tx *storage.Tx, c completion) (kept, error) {
 	})
 	if c.housekeeping != nil {
 		tx.Put(storage.Draft{Kind: kindHousekeeping, ID: c.id, Parent: c.id, Body: encode(out.says)})
+		learned, err := usedLessons(tx.View(), c, out.used, out.checked.Housekeeping.User.ContextUsed)
+		if err == nil {
+			err = learned.put(tx)
+		}
+		return out, err
 	}
 	return out, nil
 }
@@ -98,6 +104,7 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	}
 	before.LLM.ResponseHeader.Outcome = "" // it was of that moment
 	before.LLM.CurrentContext = nil
+	out.used = before.User.ContextUsed
 	if c.housekeeping != nil {
 		checked := digest.Verify(*c.housekeeping, ws.evidence(v, c, turns))
 		out.checked = &checked

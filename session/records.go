@@ -23,6 +23,9 @@ const (
 	kindHousekeeping = "housekeeping"
 	kindUsage        = "usage"
 	kindPin          = "pin"
+
+	kindLearned       = "learned"
+	kindLearningReset = "learningReset"
 )
 
 // Counters of a workspace.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hexapla/layers"
@@ -48,6 +49,14 @@ type ContextItem struct {
 	Detail layers.Detail
 	Text   string
 	Tokens int
+	Found  *retrieval.Hit // why it was found for a query; nil where it was named
+	Stands *Place         // where it was given already; nil where it was not
+}
+
+// Place is where a thing was given to the model.
+type Place struct {
+	Section string // of the newest pack; "" for an answer to a context request
+	ID      string // of the pack's item; of a conversation in several, the first
 }
 
 // Deferred is a request that was not served.
@@ -119,7 +128,7 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 	if err != nil {
 		return reply, err
 	}
-	asked := &askedCounts{}
+	asked, learned := &askedCounts{}, lessons{}
 	counter := ws.counter(s.Model())
 	left := req.MaxTokens
 	seen := map[string]bool{}
@@ -129,7 +138,7 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 			asked.Deferred++
 			continue
 		}
-		ids, err := s.resolve(ctx, v, fmt.Sprintf("requests.retrieveConversations[%d]", i), retrieve)
+		ids, found, err := s.resolve(ctx, v, fmt.Sprintf("requests.retrieveConversations[%d]", i), retrieve)
 		if err != nil {
 			return reply, err
 		}
@@ -169,7 +178,15 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 			if err != nil {
 				return reply, err
 			}
-			if reAsked(inPack[id], served[id], detail, out) {
+			stands, again := reAsked(inPack[id], served[id], detail, out)
+			lesson := lessonAsked
+			switch {
+			case found[id] != nil: // it is our choice, not the model's
+				lesson = lessonServed
+			case again:
+				lesson = lessonReAsked
+			}
+			if again {
 				asked.ReAsked++
 			}
 			if left <= 0 {
@@ -185,7 +202,12 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 			}
 			left -= out.tokens
 			asked.Served++
-			reply.Items = append(reply.Items, ContextItem{ID: id, Detail: out.detail, Text: out.text, Tokens: out.tokens})
+			learned.add(lesson, id)
+			item := ContextItem{ID: id, Detail: out.detail, Text: out.text, Tokens: out.tokens, Found: found[id]}
+			if again {
+				item.Stands = &stands.place
+			}
+			reply.Items = append(reply.Items, item)
 		}
 	}
 	for i, topic := range req.Topics {
@@ -232,21 +254,25 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 		}
 		tx.Put(storage.Draft{Kind: kindServed, ID: "served:" + tx.NextID("r"), Parent: s.ID, Body: encode(body), Lists: lists})
 	}
-	return reply, nil
+	return reply, learned.put(tx)
 }
 
 // reAsked tells that what is asked for was given already: the pack before shows
 // it, or it was served in the conversation, in no less detail and tokens than it
 // has now. What was served as the most that fitted is asked for again by the
-// same words.
-func reAsked(pack, served given, detail layers.Detail, now shown) bool {
-	if detail == layers.DetailMixed {
+// same words. It returns what was given.
+func reAsked(pack, served given, detail layers.Detail, now shown) (given, bool) {
+	mixed := detail == layers.DetailMixed
+	if mixed {
 		detail = now.detail
-		if served.detail != "" {
-			return true
-		}
 	}
-	return pack.covers(detail, now.tokens) || served.covers(detail, now.tokens)
+	switch {
+	case pack.covers(detail, now.tokens):
+		return pack, true
+	case served.covers(detail, now.tokens), mixed && served.detail != "":
+		return served, true
+	}
+	return given{}, false
 }
 
 // fullsServed counts the full conversations served since the session's last
@@ -297,19 +323,20 @@ const (
 	maxRetrieve     = 50
 )
 
-// resolve turns a retrieve request into ids.
-func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Retrieve) ([]string, error) {
+// resolve turns a retrieve request into ids, and tells of those that it found for
+// a query why.
+func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Retrieve) (ids []string, found map[string]*retrieval.Hit, err error) {
 	switch r.Format {
 	case "", layers.DetailHeader, layers.DetailSummary, layers.DetailFull, layers.DetailMixed:
 	default:
-		return nil, invalid(path+".format", `must be "header", "summary", "full" or "mixed"`)
+		return nil, nil, invalid(path+".format", `must be "header", "summary", "full" or "mixed"`)
 	}
 	limit := r.Limit
 	if limit == 0 {
 		limit = defaultRetrieve
 	}
 	if limit < 0 || limit > maxRetrieve {
-		return nil, &InvalidError{Path: path + ".limit", Message: "out of range", Limit: maxRetrieve}
+		return nil, nil, &InvalidError{Path: path + ".limit", Message: "out of range", Limit: maxRetrieve}
 	}
 	priority := r.Priority
 	if priority == "" {
@@ -320,30 +347,37 @@ func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Re
 	}
 	switch priority {
 	case PrioritySpecific:
-		return r.IDs, nil
+		return r.IDs, nil, nil
 	case PriorityRecent:
 		n := v.ListLen(listConversations)
 		entries, err := v.List(listConversations, max(0, n-limit), n)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		ids := append([]string(nil), r.IDs...)
+		ids = append([]string(nil), r.IDs...)
 		for i := len(entries) - 1; i >= 0; i-- {
 			ids = append(ids, entries[i].ID)
 		}
-		return ids, nil
+		return ids, nil, nil
 	case PriorityRelevant:
 		query := r.Query
 		if query == "" {
-			var err error
 			if query, err = s.lastQuery(v); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		hits, err := s.Workspace.find(ctx, v, query, limit)
-		return append(append([]string(nil), r.IDs...), hits...), err
+		ids, found = append(ids, r.IDs...), map[string]*retrieval.Hit{}
+		for i := range hits {
+			id := hits[i].Conversation
+			ids = append(ids, id)
+			if !slices.Contains(r.IDs, id) {
+				found[id] = &hits[i]
+			}
+		}
+		return ids, found, err
 	}
-	return nil, invalid(path+".priority", `must be "specific", "recent" or "relevant"`)
+	return nil, nil, invalid(path+".priority", `must be "specific", "recent" or "relevant"`)
 }
 
 // lastQuery returns the newest user query of the session.
@@ -358,32 +392,27 @@ func (s *Session) lastQuery(v storage.View) (string, error) {
 	return body.Text, err
 }
 
-// find returns the ids of the conversations that a text is about, best first.
-func (ws *Workspace) find(ctx context.Context, v storage.View, text string, limit int) ([]string, error) {
+// find returns the conversations that a text is about, best first.
+func (ws *Workspace) find(ctx context.Context, v storage.View, text string, limit int) ([]retrieval.Hit, error) {
 	text = strings.ToValidUTF8(text[:min(len(text), maxRelatedQuery)], "")
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	found, err := ws.engine.Search(ctx, v, retrieval.Query{Text: text, Entities: digest.EntitiesOf(text), Limit: limit, Clip: true})
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, hit := range found.Hits {
-		ids = append(ids, hit.Conversation)
-	}
-	return ids, nil
+	found, err := ws.search(ctx, v, retrieval.Query{Text: text, Entities: digest.EntitiesOf(text), Limit: limit, Clip: true})
+	return found.Hits, err
 }
 
 // topic sums up what the conversations that speak of a topic say.
 func (ws *Workspace) topic(ctx context.Context, v storage.View, topic string) (TopicSummary, error) {
-	ids, err := ws.find(ctx, v, topic, defaultRetrieve)
+	hits, err := ws.find(ctx, v, topic, defaultRetrieve)
 	if err != nil {
 		return TopicSummary{}, err
 	}
-	out := TopicSummary{Topic: topic, Conversations: ids}
+	out := TopicSummary{Topic: topic}
 	var parts []string
-	for _, id := range ids {
+	for _, hit := range hits {
+		id := hit.Conversation
+		out.Conversations = append(out.Conversations, id)
 		trio, _, ok, err := latest[trioRecord](v, kindTrio, id)
 		if err == nil && !ok {
 			trio, err = ws.ruleTrio(v, id)

@@ -51,6 +51,7 @@ type Workspace struct {
 	tables      sync.Map                           // names of tables that were stored
 	settings    string                             // digest of the policy
 	fidelity    bounded[trioVersion, digest.Fidelity]
+	lessons     bounded[lessonsKey, []lessonAt]
 	sums        sync.Pool // of *layers.Digester, for predictions
 
 	stop    context.CancelFunc
