@@ -325,7 +325,14 @@ func requestsFromWire(r wire.ContextRequests) session.ContextRequest {
 func answerToWire(r session.ContextReply) wire.ContextAnswer {
 	out := wire.ContextAnswer{Items: []wire.ContextItem{}, Deferred: []wire.Deferred{}, Topics: []wire.TopicSummary{}, Archived: list(r.Archived)}
 	for _, item := range r.Items {
-		out.Items = append(out.Items, wire.ContextItem{Conversation: item.ID, Detail: string(item.Detail), Text: item.Text, Tokens: item.Tokens})
+		one := wire.ContextItem{Conversation: item.ID, Detail: string(item.Detail), Text: item.Text, Tokens: item.Tokens}
+		if item.Stands != nil {
+			one.ReAsked, one.Stands = true, &wire.Standing{Section: item.Stands.Section, ID: item.Stands.ID}
+		}
+		if hit := item.Found; hit != nil {
+			one.Relevance = &wire.Relevance{Score: hit.Score, Coverage: hit.Coverage, Parts: partsToWire(hit.Parts)}
+		}
+		out.Items = append(out.Items, one)
 	}
 	for _, d := range r.Deferred {
 		out.Deferred = append(out.Deferred, wire.Deferred{Conversation: d.ID, Detail: string(d.Detail), Reason: d.Reason})

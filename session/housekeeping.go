@@ -129,6 +129,9 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	trio.Header.ID, trio.Summary.ConversationID = c.id, c.id
 	trio.Header.TokenCount = tokens
 	trio.Summary.Retrievable = true
+	ended := out.exchange.Conversation
+	ended.Outcome = trio.Header.Outcome
+	trio.Activity = digest.ActivityOf(ended, counter)
 	var trimmed []string
 	trio.Header, trimmed = digest.TrimHeader(trio.Header, counter)
 	out.trimmed = append(out.trimmed, trimmed...)
@@ -302,13 +305,13 @@ func triosOf(v storage.View, r renewal, n int) ([]digest.Trio, error) {
 			}
 		}
 		if ok && (r.ongoing == nil || r.ongoing.Conversation.ID != entry.ID) {
-			out = append(out, digest.Trio(trio))
+			out = append(out, digest.Trio{Header: trio.Header, Summary: trio.Summary})
 		}
 	}
 	for i := range r.done { // opened and completed by this very write
 		id := r.done[i].trio.Header.ID
 		if len(out) == 0 || out[len(out)-1].Header.ID != id && !contains(entries, id) {
-			out = append(out, digest.Trio(r.done[i].trio))
+			out = append(out, digest.Trio{Header: r.done[i].trio.Header, Summary: r.done[i].trio.Summary})
 		}
 	}
 	return out, nil

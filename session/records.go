@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"hexapla/layers"
+	"hexapla/layers/digest"
 	"hexapla/storage"
 )
 
@@ -77,6 +78,9 @@ type outputRecord struct {
 type trioRecord struct {
 	Header  layers.Header  `json:"header"`
 	Summary layers.Summary `json:"summary"`
+	// Activity is what kind of work it is; "" in records of programs that did not
+	// tell.
+	Activity digest.Activity `json:"activity,omitempty"`
 }
 
 // servedRecord is the body of a served record: what a context request was

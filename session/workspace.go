@@ -52,6 +52,7 @@ type Workspace struct {
 	settings    string                             // digest of the policy
 	fidelity    bounded[trioVersion, digest.Fidelity]
 	lessons     bounded[lessonsKey, []lessonAt]
+	clusters    clusterCache
 	sums        sync.Pool // of *layers.Digester, for predictions
 
 	stop    context.CancelFunc

@@ -106,6 +106,7 @@ It never calls a model and never uses the network.`,
   hexapla explain --budget 8000               what is in it, what is out, and why
   hexapla receipt                             what was lost when it was folded, and where it is
   hexapla search "torn last line"             conversations of the folder that speak of it
+  hexapla clusters                            what its conversations are about, in groups
   hexapla stats --since 7d                    what packs saved and what summaries keep`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -123,7 +124,7 @@ It never calls a model and never uses the network.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("data-dir", "", "folder of the stores (default: $HEXAPLA_DATA_DIR, else the user's data folder)")
-	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newStats(p), newVersion(p))
+	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newVersion(p))
 	return root
 }
 

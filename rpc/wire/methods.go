@@ -59,6 +59,9 @@ const (
 	MethodContextRequest       = "hexapla/context/request"
 	MethodSearchQuery          = "hexapla/search/query"
 	MethodReferenceLookup      = "hexapla/reference/lookup"
+	MethodClusterList          = "hexapla/cluster/list"
+	MethodLearningGet          = "hexapla/learning/get"
+	MethodLearningReset        = "hexapla/learning/reset"
 	MethodPinAdd               = "hexapla/pin/add"
 	MethodPinRemove            = "hexapla/pin/remove"
 	MethodPinList              = "hexapla/pin/list"
@@ -113,6 +116,12 @@ func Methods() []Method {
 			"Finds conversations and tool outputs by relevance; the parts of each score are shown.", KindNotFound, KindQueryTooComplex, KindStateChanged),
 		request[ReferenceLookupParams, ReferenceLookupResult](MethodReferenceLookup, ClassRead,
 			"Finds where a file, function, concept or error was spoken of.", KindNotFound),
+		request[ClusterListParams, ClusterListResult](MethodClusterList, ClassRead,
+			"Groups the workspace's conversations by what they are about.", KindNotFound),
+		request[LearningGetParams, LearningGetResult](MethodLearningGet, ClassRead,
+			"Tells how often conversations were asked for, used and come back to, and what scores learned from it.", KindNotFound),
+		request[LearningResetParams, LearningResetResult](MethodLearningReset, ClassWrite,
+			"Takes back what was learned, of one conversation or of all; past packs stay what they were.", KindNotFound, KindOpIDReused),
 		request[PinAddParams, PinAddResult](MethodPinAdd, ClassWrite,
 			"Pins a text: it stands in every pack of the workspace and is never dropped.", KindOpIDReused),
 		request[PinRemoveParams, PinRemoveResult](MethodPinRemove, ClassWrite,

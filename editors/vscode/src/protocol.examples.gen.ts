@@ -7,6 +7,8 @@ import type {
   BlobReadResult,
   BudgetReportParams,
   BudgetReportResult,
+  ClusterListParams,
+  ClusterListResult,
   ContextRequestParams,
   ContextRequestResult,
   ConversationGetParams,
@@ -23,6 +25,10 @@ import type {
   HousekeepingRollbackResult,
   InstructionsGetParams,
   InstructionsGetResult,
+  LearningGetParams,
+  LearningGetResult,
+  LearningResetParams,
+  LearningResetResult,
   MetricsGetParams,
   MetricsGetResult,
   PackBuildParams,
@@ -871,7 +877,9 @@ export const responseIngestStructuredResult = {
           "conversation": "c1",
           "detail": "summary",
           "text": "c1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n",
-          "tokens": 69
+          "tokens": 69,
+          "reAsked": true,
+          "stands": {"section": "activeMemory", "id": "c1#1"}
         }
       ],
       "deferred": [],
@@ -882,7 +890,7 @@ export const responseIngestStructuredResult = {
     "flagged": [],
     "conversation": "c3",
     "turnNumber": 2,
-    "sequence": 39
+    "sequence": 40
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/response-ingest/malformed.json
@@ -902,7 +910,7 @@ export const responseIngestMalformedResult = {
     "flagged": [],
     "conversation": "c3",
     "turnNumber": 3,
-    "sequence": 40
+    "sequence": 41
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/context-request/ids.json
@@ -929,13 +937,15 @@ export const contextRequestIdsResult = {
         "conversation": "c1#3/1",
         "detail": "full",
         "text": "### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
-        "tokens": 99
+        "tokens": 99,
+        "reAsked": true,
+        "stands": {"section": "input", "id": "c1#3/1"}
       }
     ],
     "deferred": [{"conversation": "c99", "detail": "mixed", "reason": "not_found"}],
     "topics": [],
     "archived": [],
-    "sequence": 41
+    "sequence": 43
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-request/topics.json
@@ -955,7 +965,7 @@ export const contextRequestTopicsResult = {
       }
     ],
     "archived": ["c2"],
-    "sequence": 43
+    "sequence": 45
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/search-query/words.json
@@ -965,16 +975,17 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c3",
         "turn": 1,
-        "score": 0.859357,
+        "score": 0.82176,
         "coverage": 0.701633,
         "parts": {
           "lexical": 1,
           "passage": 1,
           "conversation": 0.59114,
-          "temporal": 0.99734,
+          "temporal": 0.996678,
           "entities": 0,
           "errors": 0,
-          "visits": 0
+          "visits": 0,
+          "usefulness": 0.5
         },
         "snippet": "Make unknown units an error, as you proposed.",
         "header": {
@@ -991,16 +1002,17 @@ export const searchQueryWordsResult = {
       {
         "conversation": "c2",
         "turn": 2,
-        "score": 0.838196,
+        "score": 0.814127,
         "coverage": 1,
         "parts": {
           "lexical": 0.512007,
           "passage": 0.851399,
           "conversation": 1,
-          "temporal": 0.991736,
+          "temporal": 0.99108,
           "entities": 0.5,
           "errors": 0,
-          "visits": 0
+          "visits": 0.333333,
+          "usefulness": 0.6
         },
         "snippet": "Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.",
         "header": {
@@ -1015,8 +1027,8 @@ export const searchQueryWordsResult = {
         }
       }
     ],
-    "cursor": "2@43",
-    "sequence": 43,
+    "cursor": "2@45",
+    "sequence": 45,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -1037,16 +1049,17 @@ export const searchQueryOutputResult = {
           "size": 238,
           "mime": "text/plain"
         },
-        "score": 0.622825,
+        "score": 0.629868,
         "coverage": 1,
         "parts": {
           "lexical": 1,
           "passage": 0,
           "conversation": 1,
-          "temporal": 0.988468,
+          "temporal": 0.987817,
           "entities": 0.142857,
           "errors": 0,
-          "visits": 0
+          "visits": 0.5,
+          "usefulness": 0.75
         },
         "snippet": "timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s --- FAIL: TestParseTimer (0.00s) === RUN TestParseTimerEmpty --- PASS: TestParseTimerEmpty (0.00s)",
         "header": {
@@ -1061,8 +1074,8 @@ export const searchQueryOutputResult = {
         }
       }
     ],
-    "cursor": "1@43",
-    "sequence": 43,
+    "cursor": "1@45",
+    "sequence": 45,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -1082,7 +1095,7 @@ export const referenceLookupFileResult = {
         "total": 4
       }
     ],
-    "sequence": 43
+    "sequence": 45
   } satisfies ReferenceLookupResult;
 
 // testdata/protocol/examples/conversation-get/summary.json
@@ -1119,7 +1132,7 @@ export const conversationGetSummaryResult = {
       "confidence": 1
     },
     "turns": [],
-    "sequence": 43
+    "sequence": 45
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/page.json
@@ -1177,8 +1190,8 @@ export const conversationGetPageResult = {
         "time": "2026-03-02T09:15:04Z"
       }
     ],
-    "cursor": "2@43",
-    "sequence": 43
+    "cursor": "2@45",
+    "sequence": 45
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/next-page.json
@@ -1187,7 +1200,7 @@ export const conversationGetNextPageParams = {
     "conversation": "c1",
     "detail": "full",
     "maxTokens": 120,
-    "cursor": "2@43"
+    "cursor": "2@45"
   } satisfies ConversationGetParams;
 export const conversationGetNextPageResult = {
     "conversation": "c1",
@@ -1269,8 +1282,8 @@ export const conversationGetNextPageResult = {
         "time": "2026-03-02T09:15:06Z"
       }
     ],
-    "cursor": "3@43",
-    "sequence": 43
+    "cursor": "3@45",
+    "sequence": 45
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/unknown.json
@@ -1286,7 +1299,7 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+    "checksum": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
@@ -1422,7 +1435,7 @@ export const packBuildInputResult = {
       ],
       "seed": "b2d2b98559e34533",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 43,
+      "sequence": 45,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 2947,
@@ -1561,8 +1574,8 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "aa3e7bc3c6aac508aadc14fdcd4a316385710cfd88345af538de8cf09e4b4482",
-    "sequence": 43,
+    "checksum": "98fb0c30c1e20ede64a38f77cd036f8a1ebd69a34813bf722dd8adff7dd99da9",
+    "sequence": 45,
     "encoding": "o200k_base",
     "estimate": false,
     "tokens": {
@@ -1864,7 +1877,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "aa3e7bc3c6aac508aadc14fdcd4a316385710cfd88345af538de8cf09e4b4482",
+        "checksum": "98fb0c30c1e20ede64a38f77cd036f8a1ebd69a34813bf722dd8adff7dd99da9",
         "encoding": "o200k_base",
         "used": 188,
         "sections": [
@@ -1877,7 +1890,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "8c37ce7270ad80d2eccb3436c98170862ebbb58b44eddc36a6dce3091002b37a",
+        "checksum": "b14f583ace2300220f5f9efe785f64c82af922ad7c9356a7e0b5a2ad4ce4e5a6",
         "encoding": "o200k_base",
         "used": 936,
         "sections": [
@@ -1912,7 +1925,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "411898232e26d2c01363df4201ae20f95cc689ff2de83bda2b96c414331f1c70",
+        "checksum": "cc2bdfe5c274ac8952d20116726ef335eff567eeab110cb31234bba1aca97efb",
         "encoding": "cl100k_base",
         "used": 188,
         "sections": [
@@ -1925,7 +1938,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "0af71b4d25c579a4e34f8a2ae3f80101af02a799ba24dceb2d472e30fd30e62f",
+        "checksum": "93bc0674958ebc454e8b952590606903e823d01305e10cb0a807a905dec8ea4b",
         "encoding": "cl100k_base",
         "used": 937,
         "sections": [
@@ -1951,7 +1964,7 @@ export const packWhatIfTooManyError = {
 export const packDiffLoopParams = {
     "session": "main",
     "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "to": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+    "to": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
@@ -1964,9 +1977,9 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+      "checksum": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
       "match": true,
-      "sequence": 43,
+      "sequence": 45,
       "used": 971,
       "total": 4000,
       "epoch": 3,
@@ -2111,7 +2124,7 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
 export const packBuildLessResult = {
-    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
+    "checksum": "ebe5760f227d6708f5725142598ffc1dc7ad31f3054f19c05f4143be008dd0bc",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
@@ -2129,7 +2142,7 @@ export const packBuildLessResult = {
         {"from": "full", "id": "served:r2:2", "reason": "budget", "saved": 96, "to": "line"}
       ],
       "encoding": "o200k_base",
-      "epoch": 41,
+      "epoch": 42,
       "epochReason": "budget",
       "estimate": false,
       "guaranteed": ["currentContext", "headers"],
@@ -2170,7 +2183,7 @@ export const packBuildLessResult = {
       ],
       "seed": "a5a1c1d75f7e2854",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 43,
+      "sequence": 45,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 410,
@@ -2191,7 +2204,7 @@ export const packBuildLessResult = {
       "commonPrefixTokens": 0,
       "cachedShare": 0.004878048780487805,
       "stablePrefixBytes": 410,
-      "epoch": 41,
+      "epoch": 42,
       "epochReason": "budget",
       "breakpoints": [
         {"bytes": 94, "tokens": 21, "section": "currentContext", "ttl": "1h"},
@@ -2199,7 +2212,7 @@ export const packBuildLessResult = {
       ],
       "gate": {
         "decision": "forced",
-        "sequence": 41,
+        "sequence": 42,
         "savedTokens": 307,
         "rewrittenTokens": 101,
         "expectedCalls": 2,
@@ -2209,7 +2222,7 @@ export const packBuildLessResult = {
       }
     },
     "loss": {
-      "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+      "previous": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
       "items": 19,
       "tokens": 862
     }
@@ -2218,25 +2231,25 @@ export const packBuildLessResult = {
 // testdata/protocol/examples/pack-receipt/less.json
 export const packReceiptLessParams = {
     "session": "main",
-    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535"
+    "checksum": "ebe5760f227d6708f5725142598ffc1dc7ad31f3054f19c05f4143be008dd0bc"
   } satisfies PackReceiptParams;
 export const packReceiptLessResult = {
     "from": {
-      "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+      "checksum": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
       "match": true,
-      "sequence": 43,
+      "sequence": 45,
       "used": 971,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
     },
     "to": {
-      "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
+      "checksum": "ebe5760f227d6708f5725142598ffc1dc7ad31f3054f19c05f4143be008dd0bc",
       "match": true,
-      "sequence": 43,
+      "sequence": 45,
       "used": 122,
       "total": 420,
-      "epoch": 41,
+      "epoch": 42,
       "epochReason": "budget"
     },
     "losses": [
@@ -2248,7 +2261,7 @@ export const packReceiptLessResult = {
         "fromTokens": 11,
         "toTokens": 0,
         "reason": "request",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98"
       },
       {
         "id": "guardrails",
@@ -2258,7 +2271,7 @@ export const packReceiptLessResult = {
         "fromTokens": 10,
         "toTokens": 0,
         "reason": "request",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98"
       },
       {
         "id": "currentContext",
@@ -2268,7 +2281,7 @@ export const packReceiptLessResult = {
         "fromTokens": 8,
         "toTokens": 21,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98"
       },
       {
         "id": "c1#1",
@@ -2328,7 +2341,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98"
       },
       {
         "id": "c2#1",
@@ -2358,7 +2371,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98"
       },
       {
         "id": "c3#2",
@@ -2418,7 +2431,7 @@ export const packReceiptLessResult = {
         "fromTokens": 54,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98"
       },
       {
         "id": "c3#4",
@@ -2428,7 +2441,7 @@ export const packReceiptLessResult = {
         "fromTokens": 14,
         "toTokens": 0,
         "reason": "request",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98"
       }
     ],
     "counts": [
@@ -2456,7 +2469,7 @@ export const packReceiptLessResult = {
         "kind": "instructions",
         "text": "Please keep the message short.",
         "survived": false,
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98"
       },
       {
         "kind": "errors",
@@ -2504,7 +2517,7 @@ export const packReceiptLessResult = {
         "kind": "numbers",
         "text": "1.26",
         "survived": false,
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98"
       },
       {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
       {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
@@ -2523,13 +2536,13 @@ export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
     "session": "main",
-    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
+    "checksum": "ebe5760f227d6708f5725142598ffc1dc7ad31f3054f19c05f4143be008dd0bc",
     "maxTokens": 120,
     "key": "undo-1"
   } satisfies PackUndoParams;
 export const packUndoLessResult = {
-    "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
-    "rebuilt": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+    "previous": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
+    "rebuilt": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
     "match": true,
     "pack": {
       "branches": {
@@ -2666,7 +2679,7 @@ export const packUndoLessResult = {
       ],
       "seed": "b2d2b98559e34533",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 43,
+      "sequence": 45,
       "session": "main",
       "settings": "ad57a2ceb7e94627",
       "stablePrefixBytes": 2947,
@@ -2689,12 +2702,12 @@ export const packUndoLessResult = {
     "notRestored": [
       {
         "id": "c3#4",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
         "reason": "pack_only"
       },
       {
         "id": "currentContext",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
         "reason": "pack_only"
       },
       {"id": "served:r2:1", "handle": "c2", "reason": "budget"},
@@ -2702,14 +2715,14 @@ export const packUndoLessResult = {
       {"id": "c3#2", "handle": "c3#2", "reason": "budget"},
       {
         "id": "context:c3",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
         "reason": "pack_only"
       },
       {"id": "c2#2", "handle": "c2#2", "reason": "budget"},
       {"id": "c2#1", "handle": "c2#1", "reason": "budget"},
       {
         "id": "context:c2",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
         "reason": "pack_only"
       },
       {"id": "c1#4", "handle": "c1#4", "reason": "budget"},
@@ -2719,22 +2732,22 @@ export const packUndoLessResult = {
       {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
       {
         "id": "currentContext",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
         "reason": "pack_only"
       },
       {
         "id": "guardrails",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
         "reason": "pack_only"
       },
       {
         "id": "environment",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
         "reason": "pack_only"
       }
     ],
     "unarchived": [],
-    "sequence": 44
+    "sequence": 46
   } satisfies PackUndoResult;
 
 // testdata/protocol/examples/pack-undo/unknown.json
@@ -2912,7 +2925,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 45
+    "sequence": 47
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -2925,7 +2938,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 45
+    "sequence": 47
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -2936,8 +2949,157 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 46
+    "sequence": 48
   } satisfies PinRemoveResult;
+
+// testdata/protocol/examples/context-request/again.json
+export const contextRequestAgainParams = {
+    "session": "main",
+    "requests": {
+      "retrieveConversations": [
+        {"conversationIds": ["c1#3/1"]},
+        {"query": "units of the timer", "priority": "relevant", "format": "header", "limit": 1}
+      ]
+    },
+    "key": "r-3"
+  } satisfies ContextRequestParams;
+export const contextRequestAgainResult = {
+    "items": [
+      {
+        "conversation": "c1#3/1",
+        "detail": "full",
+        "text": "### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+        "tokens": 99,
+        "reAsked": true,
+        "stands": {"id": "served:r4:1"}
+      },
+      {
+        "conversation": "c2",
+        "detail": "header",
+        "text": "c2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n",
+        "tokens": 34,
+        "reAsked": true,
+        "stands": {"section": "activeMemory", "id": "c2"},
+        "relevance": {
+          "score": 0.956497,
+          "coverage": 1,
+          "parts": {
+            "lexical": 1,
+            "passage": 1,
+            "conversation": 1,
+            "temporal": 0.989772,
+            "entities": 0,
+            "errors": 0,
+            "visits": 0.333333,
+            "usefulness": 0.6
+          }
+        }
+      }
+    ],
+    "deferred": [],
+    "topics": [],
+    "archived": [],
+    "sequence": 50
+  } satisfies ContextRequestResult;
+
+// testdata/protocol/examples/learning-get/some.json
+export const learningGetSomeParams = {"session": "main", "limit": 3} satisfies LearningGetParams;
+export const learningGetSomeResult = {
+    "conversations": [
+      {
+        "conversation": "c1",
+        "asked": 0,
+        "reAsked": 3,
+        "served": 0,
+        "used": 0,
+        "unused": 0,
+        "returned": 0,
+        "visits": 3,
+        "usefulness": 0.8,
+        "last": 50
+      },
+      {
+        "conversation": "c2",
+        "asked": 1,
+        "reAsked": 0,
+        "served": 1,
+        "used": 0,
+        "unused": 0,
+        "returned": 0,
+        "visits": 1,
+        "usefulness": 0.6,
+        "last": 50
+      }
+    ],
+    "total": 2,
+    "sequence": 50
+  } satisfies LearningGetResult;
+
+// testdata/protocol/examples/learning-reset/one.json
+export const learningResetOneParams = {"session": "main", "conversation": "c1", "key": "forget-1"} satisfies LearningResetParams;
+export const learningResetOneResult = {"forgotten": 3, "sequence": 51} satisfies LearningResetResult;
+
+// testdata/protocol/examples/learning-get/forgotten.json
+export const learningGetForgottenParams = {"session": "main", "conversation": "c1"} satisfies LearningGetParams;
+export const learningGetForgottenResult = {
+    "conversations": [
+      {
+        "conversation": "c1",
+        "asked": 0,
+        "reAsked": 0,
+        "served": 0,
+        "used": 0,
+        "unused": 0,
+        "returned": 0,
+        "visits": 0,
+        "usefulness": 0.5,
+        "last": 0
+      }
+    ],
+    "total": 1,
+    "sequence": 51
+  } satisfies LearningGetResult;
+
+// testdata/protocol/examples/learning-get/unknown.json
+export const learningGetUnknownParams = {"session": "main", "conversation": "c99"} satisfies LearningGetParams;
+export const learningGetUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+
+// testdata/protocol/examples/cluster-list/all.json
+export const clusterListAllParams = {"session": "main", "limit": 5} satisfies ClusterListParams;
+export const clusterListAllResult = {
+    "clusters": [
+      {
+        "label": "ParseTimer, hours, minutes",
+        "names": ["ParseTimer", "hours", "minutes"],
+        "topic": "Units of the timer",
+        "kind": "bugInvestigation",
+        "members": [
+          {
+            "conversation": "c2",
+            "topic": "Units of the timer",
+            "kind": "learning",
+            "score": 1,
+            "tokens": 31
+          },
+          {
+            "conversation": "c1",
+            "topic": "ParseTimer lost hours",
+            "kind": "bugInvestigation",
+            "score": 1,
+            "tokens": 364
+          }
+        ],
+        "first": "2026-03-02T09:15:00Z",
+        "last": "2026-03-02T09:20:00Z",
+        "tokens": 395
+      }
+    ],
+    "total": 1,
+    "single": 1,
+    "conversations": 3,
+    "limited": false,
+    "sequence": 51
+  } satisfies ClusterListResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
 export const budgetReportPromptParams = {
@@ -2953,7 +3115,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 47
+    "sequence": 52
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -2971,10 +3133,10 @@ export const auditQueryNewestResult = {
       {
         "entry": 4,
         "session": "main",
-        "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
-        "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "checksum": "ebe5760f227d6708f5725142598ffc1dc7ad31f3054f19c05f4143be008dd0bc",
+        "previous": "a0b124ed4ca91e7906ed10a7ae68da087980a4f1d51d54d107cc7e4147068a98",
         "lost": 19,
-        "sequence": 43,
+        "sequence": 45,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
           {"name": "currentContext", "tokens": 21},
@@ -2982,7 +3144,7 @@ export const auditQueryNewestResult = {
           {"name": "retrieved", "tokens": 22}
         ],
         "tokens": 122,
-        "epoch": 41,
+        "epoch": 42,
         "epochReason": "budget",
         "dropped": [
           {"id": "c1#1..c1#4", "from": "full", "to": "none", "reason": "budget", "saved": 408},
@@ -3157,7 +3319,7 @@ export const instructionsGetToolsResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 47,
+    "sequence": 52,
     "conversations": 3,
     "turns": 9,
     "fullTokens": 429,
@@ -3165,7 +3327,7 @@ export const metricsGetCountsResult = {
     "blobBytes": 1669,
     "window": {
       "fromSequence": 1,
-      "toSequence": 47,
+      "toSequence": 52,
       "from": "2026-11-21T12:50:42.384Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 3,
@@ -3189,14 +3351,14 @@ export const metricsGetCountsResult = {
     },
     "latency": {"count": 4, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
     "retrieval": {
-      "requests": 3,
-      "asked": 5,
-      "served": 4,
+      "requests": 4,
+      "asked": 7,
+      "served": 6,
       "deferred": 0,
       "notFound": 1,
-      "hitRate": 0.8
+      "hitRate": 0.8571
     },
-    "reAsks": {"count": 2, "rate": 0.4},
+    "reAsks": {"count": 4, "rate": 0.5714},
     "fidelity": {
       "conversations": 2,
       "limited": false,
@@ -3269,7 +3431,7 @@ export const metricsGetCountsResult = {
       },
       {
         "method": "hexapla/context/request",
-        "count": 2,
+        "count": 3,
         "p50Ms": 0.181,
         "p95Ms": 0.181,
         "p99Ms": 0.181
@@ -3288,42 +3450,63 @@ export const metricsGetCountsResult = {
         "p95Ms": 2.435,
         "p99Ms": 2.435
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.128, "p95Ms": 0.861, "p99Ms": 0.861},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.215, "p95Ms": 0.256, "p99Ms": 0.256},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
       {
-        "method": "hexapla/budget/report",
-        "count": 2,
-        "p50Ms": 0.256,
-        "p95Ms": 0.256,
-        "p99Ms": 0.256
-      },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
-      {
-        "method": "hexapla/pack/explain",
+        "method": "hexapla/cluster/list",
         "count": 1,
-        "p50Ms": 0.304,
+        "p50Ms": 1.448,
+        "p95Ms": 1.448,
+        "p99Ms": 1.448
+      },
+      {
+        "method": "hexapla/learning/get",
+        "count": 3,
+        "p50Ms": 0.128,
         "p95Ms": 0.861,
         "p99Ms": 0.861
       },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
       {
-        "method": "hexapla/pack/receipt",
+        "method": "hexapla/learning/reset",
+        "count": 1,
+        "p50Ms": 0.215,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.304, "p95Ms": 0.861, "p99Ms": 0.861},
+      {
+        "method": "hexapla/budget/report",
         "count": 2,
+        "p50Ms": 0.108,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/pack/explain",
+        "count": 1,
         "p50Ms": 0.181,
         "p95Ms": 0.181,
         "p99Ms": 0.181
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
       {
-        "method": "hexapla/instructions/get",
+        "method": "hexapla/pack/receipt",
         "count": 2,
         "p50Ms": 0.362,
         "p95Ms": 0.431,
         "p99Ms": 0.431
+      },
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.152, "p95Ms": 11.585, "p99Ms": 11.585},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
+      {
+        "method": "hexapla/instructions/get",
+        "count": 2,
+        "p50Ms": 0.215,
+        "p95Ms": 1.024,
+        "p99Ms": 1.024
       }
     ]
   } satisfies MetricsGetResult;
@@ -3331,7 +3514,7 @@ export const metricsGetCountsResult = {
 // testdata/protocol/examples/metrics-get/window.json
 export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
 export const metricsGetWindowResult = {
-    "sequence": 47,
+    "sequence": 52,
     "conversations": 3,
     "turns": 9,
     "fullTokens": 429,
@@ -3339,7 +3522,7 @@ export const metricsGetWindowResult = {
     "blobBytes": 1669,
     "window": {
       "fromSequence": 14,
-      "toSequence": 47,
+      "toSequence": 52,
       "from": "2026-11-21T12:50:42.407Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 2,
@@ -3363,14 +3546,14 @@ export const metricsGetWindowResult = {
     },
     "latency": {"count": 2, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
     "retrieval": {
-      "requests": 3,
-      "asked": 5,
-      "served": 4,
+      "requests": 4,
+      "asked": 7,
+      "served": 6,
       "deferred": 0,
       "notFound": 1,
-      "hitRate": 0.8
+      "hitRate": 0.8571
     },
-    "reAsks": {"count": 2, "rate": 0.4},
+    "reAsks": {"count": 4, "rate": 0.5714},
     "fidelity": {
       "conversations": 1,
       "limited": false,
@@ -3433,7 +3616,7 @@ export const metricsGetWindowResult = {
       },
       {
         "method": "hexapla/context/request",
-        "count": 2,
+        "count": 3,
         "p50Ms": 0.128,
         "p95Ms": 0.128,
         "p99Ms": 0.128
@@ -3452,42 +3635,63 @@ export const metricsGetWindowResult = {
         "p95Ms": 0.362,
         "p99Ms": 0.362
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.861, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.045, "p95Ms": 0.512, "p99Ms": 0.512},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.181, "p95Ms": 0.215, "p99Ms": 0.215},
       {
-        "method": "hexapla/budget/report",
-        "count": 2,
-        "p50Ms": 2.048,
-        "p95Ms": 2.048,
-        "p99Ms": 2.048
-      },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
-      {
-        "method": "hexapla/pack/explain",
+        "method": "hexapla/cluster/list",
         "count": 1,
-        "p50Ms": 0.181,
+        "p50Ms": 0.108,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {
+        "method": "hexapla/learning/get",
+        "count": 3,
+        "p50Ms": 0.861,
+        "p95Ms": 1.448,
+        "p99Ms": 1.448
+      },
+      {
+        "method": "hexapla/learning/reset",
+        "count": 1,
+        "p50Ms": 0.045,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.108, "p95Ms": 0.108, "p99Ms": 0.108},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.181, "p95Ms": 0.215, "p99Ms": 0.215},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 2.048, "p95Ms": 2.048, "p99Ms": 2.048},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.181, "p95Ms": 0.512, "p99Ms": 0.512},
       {
-        "method": "hexapla/pack/receipt",
+        "method": "hexapla/budget/report",
         "count": 2,
+        "p50Ms": 0.108,
+        "p95Ms": 0.108,
+        "p99Ms": 0.108
+      },
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/pack/explain",
+        "count": 1,
         "p50Ms": 0.724,
         "p95Ms": 0.724,
         "p99Ms": 0.724
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
       {
-        "method": "hexapla/instructions/get",
+        "method": "hexapla/pack/receipt",
         "count": 2,
         "p50Ms": 0.362,
         "p95Ms": 0.431,
         "p99Ms": 0.431
+      },
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.304, "p95Ms": 0.304, "p99Ms": 0.304},
+      {
+        "method": "hexapla/instructions/get",
+        "count": 2,
+        "p50Ms": 0.215,
+        "p95Ms": 1.024,
+        "p99Ms": 1.024
       },
       {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448}
     ]
@@ -3510,9 +3714,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 47
+    "sequence": 52
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 52, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 57, "completed": "c3"} satisfies SessionCloseResult;
