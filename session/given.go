@@ -8,6 +8,12 @@ import (
 	"hexapla/storage"
 )
 
+// Place is where a thing was given to the model.
+type Place struct {
+	Section string // of the newest pack; "" for an answer to a context request
+	ID      string // of the pack's item; of a conversation in several, the first
+}
+
 // given is a thing that the model was given: in which detail, and in how many
 // tokens.
 type given struct {
@@ -20,6 +26,24 @@ type given struct {
 // some tokens. What was cut says less than the whole in the same detail.
 func (g given) covers(detail layers.Detail, tokens int) bool {
 	return rankOf(g.detail) >= rankOf(detail) && g.tokens >= tokens
+}
+
+// reAsked tells that what is asked for was given already: the pack before shows
+// it, or it was served in the conversation, in no less detail and tokens than it
+// has now. What was served as the most that fitted is asked for again by the
+// same words. It returns what was given.
+func reAsked(pack, served given, detail layers.Detail, now shown) (given, bool) {
+	mixed := detail == layers.DetailMixed
+	if mixed {
+		detail = now.detail
+	}
+	switch {
+	case pack.covers(detail, now.tokens):
+		return pack, true
+	case served.covers(detail, now.tokens), mixed && served.detail != "":
+		return served, true
+	}
+	return given{}, false
 }
 
 // rankOf orders details from least to most.

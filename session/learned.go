@@ -13,7 +13,7 @@ import (
 // Learned is what is known of the use of a conversation, since the last reset.
 type Learned struct {
 	Conversation string
-	Asked        int // context requests that named it and were served
+	Asked        int // context requests that named it
 	ReAsked      int // of what had been given already
 	Served       int // times that it was found for the query of a context request
 	Used         int // conversations in which the model named it in contextUsed

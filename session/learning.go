@@ -15,7 +15,7 @@ import (
 // Lessons: what happened to a conversation after it was done. The names are on
 // disk; do not change them.
 const (
-	lessonAsked    = "asked"    // a context request named it and was served
+	lessonAsked    = "asked"    // a context request named it
 	lessonReAsked  = "reAsked"  // the same, though it had been given
 	lessonServed   = "served"   // it was found for the query of a context request
 	lessonUsed     = "used"     // the model named it in contextUsed

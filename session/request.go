@@ -53,12 +53,6 @@ type ContextItem struct {
 	Stands *Place         // where it was given already; nil where it was not
 }
 
-// Place is where a thing was given to the model.
-type Place struct {
-	Section string // of the newest pack; "" for an answer to a context request
-	ID      string // of the pack's item; of a conversation in several, the first
-}
-
 // Deferred is a request that was not served.
 type Deferred struct {
 	ID     string
@@ -179,15 +173,15 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 				return reply, err
 			}
 			stands, again := reAsked(inPack[id], served[id], detail, out)
-			lesson := lessonAsked
-			switch {
-			case found[id] != nil: // it is our choice, not the model's
-				lesson = lessonServed
-			case again:
-				lesson = lessonReAsked
-			}
 			if again {
 				asked.ReAsked++
+			}
+			switch {
+			case found[id] != nil: // it is our choice, not the model's
+			case again:
+				learned.add(lessonReAsked, id)
+			default:
+				learned.add(lessonAsked, id)
 			}
 			if left <= 0 {
 				put(DeferredBudget)
@@ -202,7 +196,9 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 			}
 			left -= out.tokens
 			asked.Served++
-			learned.add(lesson, id)
+			if found[id] != nil {
+				learned.add(lessonServed, id)
+			}
 			item := ContextItem{ID: id, Detail: out.detail, Text: out.text, Tokens: out.tokens, Found: found[id]}
 			if again {
 				item.Stands = &stands.place
@@ -255,24 +251,6 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 		tx.Put(storage.Draft{Kind: kindServed, ID: "served:" + tx.NextID("r"), Parent: s.ID, Body: encode(body), Lists: lists})
 	}
 	return reply, learned.put(tx)
-}
-
-// reAsked tells that what is asked for was given already: the pack before shows
-// it, or it was served in the conversation, in no less detail and tokens than it
-// has now. What was served as the most that fitted is asked for again by the
-// same words. It returns what was given.
-func reAsked(pack, served given, detail layers.Detail, now shown) (given, bool) {
-	mixed := detail == layers.DetailMixed
-	if mixed {
-		detail = now.detail
-	}
-	switch {
-	case pack.covers(detail, now.tokens):
-		return pack, true
-	case served.covers(detail, now.tokens), mixed && served.detail != "":
-		return served, true
-	}
-	return given{}, false
 }
 
 // fullsServed counts the full conversations served since the session's last
@@ -400,28 +378,4 @@ func (ws *Workspace) find(ctx context.Context, v storage.View, text string, limi
 	}
 	found, err := ws.search(ctx, v, retrieval.Query{Text: text, Entities: digest.EntitiesOf(text), Limit: limit, Clip: true})
 	return found.Hits, err
-}
-
-// topic sums up what the conversations that speak of a topic say.
-func (ws *Workspace) topic(ctx context.Context, v storage.View, topic string) (TopicSummary, error) {
-	hits, err := ws.find(ctx, v, topic, defaultRetrieve)
-	if err != nil {
-		return TopicSummary{}, err
-	}
-	out := TopicSummary{Topic: topic}
-	var parts []string
-	for _, hit := range hits {
-		id := hit.Conversation
-		out.Conversations = append(out.Conversations, id)
-		trio, _, ok, err := latest[trioRecord](v, kindTrio, id)
-		if err == nil && !ok {
-			trio, err = ws.ruleTrio(v, id)
-		}
-		if err != nil {
-			return out, err
-		}
-		parts = append(parts, trio.Summary.Content)
-	}
-	out.Summary, _ = digest.Trim(strings.Join(parts, "\n"), layers.CapSummary, ws.standard())
-	return out, nil
 }

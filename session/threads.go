@@ -147,3 +147,26 @@ func (ws *Workspace) readText(ref layers.BlobRef) (string, bool) {
 	}
 	return strings.ReplaceAll(asText(string(data)), "\r\n", "\n"), true
 }
+
+// turnsOf reads a conversation's turns, without the outputs' contents, and
+// their tokens in full.
+func turnsOf(v storage.View, conversation string) (turns []layers.Turn, tokens int, err error) {
+	list := listOfTurns(conversation)
+	entries, err := v.List(list, 0, v.ListLen(list))
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, entry := range entries {
+		record, err := v.Get(entry.Seq)
+		if err != nil {
+			return nil, 0, err
+		}
+		var body turnRecord
+		if err := json.Unmarshal(record.Body, &body); err != nil {
+			return nil, 0, fmt.Errorf("read turn %q: %w", entry.ID, err)
+		}
+		turns = append(turns, body.Turn)
+		tokens += body.Tokens
+	}
+	return turns, tokens, nil
+}

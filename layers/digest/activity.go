@@ -119,7 +119,7 @@ func cueOf(kind Activity, w string) bool {
 	case ActivityFeature:
 		return oneOf(w, "add", "adds", "adding", "implement", "implementing", "implementation", "create", "creating", "build", "support", "introduce", "feature", "features", "new", "write", "enable", "integrate", "extend", "allow", "scaffold", "generate", "design")
 	case ActivityLearning:
-		return oneOf(w, "explain", "how", "what", "where", "which", "understand", "describe", "learn", "summarize", "summary", "show", "tell", "compare", "review", "does", "did", "is", "are", "difference", "document", "documentation", "research", "explore")
+		return oneOf(w, "explain", "how", "what", "where", "which", "understand", "describe", "learn", "summarize", "summary", "show", "tell", "compare", "review", "difference", "document", "documentation", "research", "explore")
 	}
 	return false
 }

@@ -18,7 +18,8 @@ type LearningGetParams struct {
 type LearnedConversation struct {
 	// The conversation.
 	Conversation string `json:"conversation"`
-	// Context requests that named it, or one of its turns, and were served.
+	// Context requests that named it or one of its turns, whether they were served
+	// or not.
 	Asked int `json:"asked"`
 	// The same, where the model had been given it already.
 	ReAsked int `json:"reAsked"`

@@ -614,7 +614,7 @@ export interface LearningGetParams {
 export interface LearnedConversation {
   /** The conversation. */
   conversation: string;
-  /** Context requests that named it, or one of its turns, and were served. */
+  /** Context requests that named it or one of its turns, whether they were served or not. */
   asked: integer;
   /** The same, where the model had been given it already. */
   reAsked: integer;

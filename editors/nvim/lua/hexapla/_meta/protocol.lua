@@ -377,7 +377,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---told of it count, back to the last reset.
 ---@class hexapla.LearnedConversation
 ---@field conversation string # The conversation.
----@field asked integer # Context requests that named it, or one of its turns, and were served.
+---@field asked integer # Context requests that named it or one of its turns, whether they were served or not.
 ---@field reAsked integer # The same, where the model had been given it already.
 ---@field served integer # Times that it was found for the query of a context request.
 ---@field used integer # Conversations in which the model named it in contextUsed.
