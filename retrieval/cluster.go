@@ -52,6 +52,9 @@ const (
 	// maxSharedBy is how many subjects may have a name for it to bring them
 	// together; what more of them have tells little and costs much.
 	maxSharedBy = 400
+	// maxNeighbours is how many others a subject is near to, the nearest; it bounds the
+	// work where all speak of much the same.
+	maxNeighbours = 64
 )
 
 // Group groups subjects by what they have in common: the two groups whose
@@ -148,6 +151,7 @@ func (g *grouping) compare(ctx context.Context) error {
 	common := max(len(g.subjects)/3, 3)
 	dots := make([]int64, len(g.subjects))
 	last := map[string]int{}
+	rows := make([][]neighbourOf, len(g.subjects))
 	for i := range g.subjects {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -170,11 +174,28 @@ func (g *grouping) compare(ctx context.Context) error {
 		}
 		for k, nearness := range dots[:i] {
 			if nearness >= weakest {
-				g.set(i, k, nearness)
+				rows[i] = append(rows[i], neighbourOf{int32(k), nearness})
+				rows[k] = append(rows[k], neighbourOf{int32(i), nearness})
+			}
+		}
+	}
+	for i, row := range rows { // a pair counts if either is among the nearest of the other
+		slices.SortFunc(row, func(a, b neighbourOf) int {
+			return cmp.Or(cmp.Compare(b.nearness, a.nearness), cmp.Compare(b.subject, a.subject))
+		})
+		for _, n := range row[:min(len(row), maxNeighbours)] {
+			if _, ok := g.near[i][n.subject]; !ok {
+				g.set(i, int(n.subject), n.nearness)
 			}
 		}
 	}
 	return nil
+}
+
+// neighbourOf is a subject that another is near to.
+type neighbourOf struct {
+	subject  int32
+	nearness int64
 }
 
 // set notes the nearness of two groups: the sum over their members.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"hexapla/layers"
 	"hexapla/layers/digest"
@@ -237,7 +238,7 @@ func subjectNames(trio trioRecord, query string) []retrieval.Name {
 	}
 	words := func(text string, weight int) {
 		for _, word := range strings.FieldsFunc(text, func(r rune) bool {
-			return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r >= 0x80 || '0' <= r && r <= '9' || r == '_')
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
 		}) {
 			found := terms.Analyze(word)
 			if len(found) != 1 || len(word) < 3 {
@@ -272,7 +273,7 @@ func plainWord(word string) bool {
 	case "add", "added", "adding", "all", "answer", "asked", "branch", "change", "changed", "changes", "check", "claude", "code", "command", "commit", "commits", "committed", "continue", "create", "created",
 		"done", "edit", "edited", "edits", "error", "errors", "file", "files", "find", "first", "fix", "fixed", "fixes", "found", "function", "implement", "implemented", "issue", "issues", "line", "lines",
 		"look", "need", "needs", "new", "now", "one", "pass", "passed", "passes", "failed", "failing", "plan", "please", "problem", "push", "read", "remove", "removed", "result", "run", "running", "see", "show", "still",
-		"summary", "task", "test", "tests", "the", "two", "update", "updated", "use", "used", "user", "uses", "using", "want", "work", "working", "works", "write", "wrote", "think", "should", "sure", "way", "thing", "things", "implementation", "following", "existing", "instead", "name", "request", "interrupted":
+		"summary", "task", "test", "tests", "the", "two", "update", "updated", "use", "used", "user", "uses", "using", "want", "work", "working", "works", "write", "wrote", "think", "should", "sure", "way", "thing", "things", "implementation", "following", "existing", "instead", "name", "request", "interrupted", "per", "since", "question", "clearly", "level", "full":
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package session_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -84,10 +85,13 @@ func TestH24_LearningFromEvents(t *testing.T) {
 	if got := one(t, s, "c2"); got != before {
 		t.Errorf("the same account again: %+v, want %+v", got, before)
 	}
+	ask(t, s, "c4")
+	usesContext(t, s, id, "c2")
+	expect("served after the first account", session.Learned{Conversation: "c4", Asked: 1, Visits: 1})
 	talk(t, s, "Once more mend4_it in widget4.go", "Done.")
-	expect("come back to by what it is about", session.Learned{Conversation: "c4", Returned: 1, Visits: 1})
+	expect("come back to by what it is about", session.Learned{Conversation: "c4", Asked: 1, Returned: 1, Visits: 2})
 	talk(t, s, "As in c4, but for the other one, widget1.go", "Done.")
-	expect("come back to by name", session.Learned{Conversation: "c4", Returned: 2, Visits: 2})
+	expect("come back to by name", session.Learned{Conversation: "c4", Asked: 1, Returned: 2, Visits: 3})
 	expect("one file in common is no return", session.Learned{Conversation: "c1", Asked: 1, ReAsked: 1, Visits: 2})
 
 	all := learned(t, s, session.LearnedRequest{})
@@ -196,17 +200,22 @@ func TestH24_LearningKeepsOldPacks(t *testing.T) {
 		talk(t, s, fmt.Sprintf("Please rename part %d.", i), "Renamed.")
 	}
 	var checksums []string
-	step := func() {
-		talk(t, s, "Does the quokka still refuse the zeppelin?", "I'll look.")
-		checksums = append(checksums, pack(t, s, 8000).Checksum)
+	step := func(first string) {
+		t.Helper()
+		id := talk(t, s, "Does the quokka still refuse the zeppelin?", "I'll look.")
+		built := pack(t, s, 8000)
+		checksums = append(checksums, built.Checksum)
+		if _, related, _ := strings.Cut(built.Pack.Text, "### related to "+id+"\n"); !strings.HasPrefix(related, first+": ") {
+			t.Errorf("%s is not the first that is related to %s: %.300s", first, id, related)
+		}
 	}
-	step()
-	usesContext(t, s, talk(t, s, "next", "Done."), "c1", "c2")
-	step()
+	step("c3")
+	usesContext(t, s, talk(t, s, "next", "Done."), "c1")
+	step("c1")
 	if _, err := s.ForgetLearned(t.Context(), session.ForgetRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	step()
+	step("c3")
 	done()
 	s, _ = open(t, dir)
 	for i, checksum := range checksums {
