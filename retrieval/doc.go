@@ -48,6 +48,9 @@ type Query struct {
 	Exclude func(conversation string) bool
 	// Visits tells how often a conversation was asked for again (H16); may be nil.
 	Visits func(conversation string) int
+	// Usefulness tells what a conversation proved to be worth, 0 to 1, with 0.5 for
+	// one of which nothing is known (H24); may be nil.
+	Usefulness func(conversation string) float64
 	// Now, in Unix milliseconds, makes the age of a record count in time, as far
 	// as Options.Time knows it; 0 lets it count in sequences from the view.
 	Now int64
@@ -90,7 +93,8 @@ type Hit struct {
 	Coverage float64
 }
 
-// ScoreParts are the parts of a score, each in [0,1] (H16).
+// ScoreParts are the parts of a score, each in [0,1] (H16). The similarity of
+// texts is by their words alone: Lexical, Passage and Conversation.
 type ScoreParts struct {
 	Lexical      float64 `json:"lexical"`      // BM25 of the record over that of the best record
 	Passage      float64 `json:"passage"`      // BM25 of the turn together with those around it, over that of the best passage
@@ -99,11 +103,12 @@ type ScoreParts struct {
 	Entities     float64 `json:"entities"`     // files, functions and concepts in common
 	Errors       float64 `json:"errors"`       // share of the query's errors that the record has
 	Visits       float64 `json:"visits"`       // how often the conversation was come back to
+	Usefulness   float64 `json:"usefulness"`   // what it proved to be worth; 0 where nothing was learned
 }
 
 // Weights say what each part is worth. They need not add up to one.
 type Weights struct {
-	Lexical, Passage, Conversation, Temporal, Entities, Errors, Visits float64
+	Lexical, Passage, Conversation, Temporal, Entities, Errors, Visits, Usefulness float64
 }
 
 // DefaultWeights returns the weights that are in force when none are given.
@@ -113,9 +118,10 @@ type Weights struct {
 // alone and 77 with these. Temporal costs half a point there and doubles what is
 // found of earlier work on the same branch in recorded coding sessions (R@5
 // 0.33 to 0.65). A shared error or file is worth half as much as a record's
-// words.
+// words. What proved useful decides between records that are otherwise much
+// alike: from the least to the most useful it moves a score by some 0.05.
 func DefaultWeights() Weights {
-	return Weights{Lexical: 1, Passage: 2, Conversation: 1, Temporal: 2, Entities: 0.5, Errors: 0.5, Visits: 0.1}
+	return Weights{Lexical: 1, Passage: 2, Conversation: 1, Temporal: 2, Entities: 0.5, Errors: 0.5, Visits: 0.1, Usefulness: 0.5}
 }
 
 // ContextWeights returns weights for finding what belongs to work that is just

@@ -160,3 +160,54 @@ func TestLoCoMo(t *testing.T) {
 		t.Errorf("turn R@10 %.3f", got)
 	}
 }
+
+// TestH24_LearningOnLoCoMo: where each question is followed by word of which
+// conversations answered it, what is learned of that makes the ranking of the
+// next ones no worse. The feedback is the gold itself, so the gain that is
+// reported is the most that could be had.
+func TestH24_LearningOnLoCoMo(t *testing.T) {
+	dialogs := locomo(t)[:2]
+	play := func(learn bool) (f figures) {
+		for _, d := range dialogs {
+			w := newWorkspace(t)
+			w.write(500, d.entries...)
+			e := retrieval.New(retrieval.Options{Store: w.store})
+			used := map[string][]int{} // by conversation, the questions that it answered
+			for at, q := range d.questions {
+				query := retrieval.Query{Text: q.text, Limit: 50}
+				if learn && at > 0 {
+					query.Visits = func(id string) int { return len(used[id]) }
+					query.Usefulness = func(id string) float64 {
+						good := 1000
+						for _, then := range used[id] {
+							good += 1000 * 64 / (64 + at - then)
+						}
+						return float64(good) / float64(good+1000)
+					}
+				}
+				wanted := make(map[string]bool)
+				for id := range q.evidence {
+					conversation, _, _ := strings.Cut(id, "#")
+					wanted[conversation] = true
+				}
+				f.questions++
+				for rank, h := range w.search(e, 0, query).Hits {
+					if wanted[h.Conversation] {
+						f.inverse += 1 / float64(rank+1)
+						break
+					}
+				}
+				for id := range wanted {
+					used[id] = append(used[id], at)
+				}
+			}
+		}
+		return f
+	}
+	plain, learned := play(false), play(true)
+	n := float64(plain.questions)
+	t.Logf("%d questions: MRR %.3f without, %.3f with what was learned", plain.questions, plain.inverse/n, learned.inverse/n)
+	if learned.inverse < plain.inverse {
+		t.Error("learning makes rankings worse")
+	}
+}

@@ -50,6 +50,9 @@ func (s *search) score() {
 			n := max(s.q.Visits(d.head.parent), 0)
 			p.Visits = ratio(float64(n), float64(n+halfVisits))
 		}
+		if s.q.Usefulness != nil {
+			p.Usefulness = ratio(min(max(s.q.Usefulness(d.head.parent), 0), 1), 1)
+		}
 		d.score = s.mean(p)
 	}
 }
@@ -158,10 +161,13 @@ func (s *search) mean(p *ScoreParts) float64 {
 	if s.q.Visits == nil {
 		w.Visits = 0
 	}
+	if s.q.Usefulness == nil {
+		w.Usefulness = 0
+	}
 	total, sum := 0.0, 0.0
 	for _, part := range [...][2]float64{
 		{p.Lexical, w.Lexical}, {p.Passage, w.Passage}, {p.Conversation, w.Conversation}, {p.Temporal, w.Temporal},
-		{p.Entities, w.Entities}, {p.Errors, w.Errors}, {p.Visits, w.Visits},
+		{p.Entities, w.Entities}, {p.Errors, w.Errors}, {p.Visits, w.Visits}, {p.Usefulness, w.Usefulness},
 	} {
 		total += float64(part[0] * part[1]) // no fused product and sum
 		sum += part[1]

@@ -94,10 +94,17 @@ func deferralsToWire(waiting []session.Deferral) []wire.Deferral {
 func contextItemsToWire(items []session.ContextItem) []wire.ContextItem {
 	out := make([]wire.ContextItem, 0, len(items))
 	for _, item := range items {
-		out = append(out, wire.ContextItem{
+		one := wire.ContextItem{
 			Conversation: item.ID, Detail: string(item.Detail), Text: item.Text, Tokens: item.Tokens, Covered: item.Covered,
 			Cursor: item.Cursor, InContext: item.InContext, Deferral: item.Deferral,
-		})
+		}
+		if item.Stands != nil {
+			one.ReAsked, one.Stands = true, &wire.Standing{Section: item.Stands.Section, ID: item.Stands.ID}
+		}
+		if hit := item.Found; hit != nil {
+			one.Relevance = &wire.Relevance{Score: hit.Score, Coverage: hit.Coverage, Parts: partsToWire(hit.Parts)}
+		}
+		out = append(out, one)
 	}
 	return out
 }

@@ -354,3 +354,27 @@ type ToolReply struct {
 	Duplicate bool
 	Sequence  int64 `json:"-"`
 }
+
+// topic sums up what the conversations that speak of a topic say.
+func (ws *Workspace) topic(ctx context.Context, v storage.View, topic string) (TopicSummary, error) {
+	hits, err := ws.find(ctx, v, topic, defaultRetrieve)
+	if err != nil {
+		return TopicSummary{}, err
+	}
+	out := TopicSummary{Topic: topic}
+	var parts []string
+	for _, hit := range hits {
+		id := hit.Conversation
+		out.Conversations = append(out.Conversations, id)
+		trio, _, ok, err := latest[trioRecord](v, kindTrio, id)
+		if err == nil && !ok {
+			trio, err = ws.ruleTrio(v, id)
+		}
+		if err != nil {
+			return out, err
+		}
+		parts = append(parts, trio.Summary.Content)
+	}
+	out.Summary, _ = digest.Trim(strings.Join(parts, "\n"), layers.CapSummary, ws.standard())
+	return out, nil
+}

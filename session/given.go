@@ -8,17 +8,42 @@ import (
 	"hexapla/storage"
 )
 
+// Standing is where a thing was given to the model.
+type Standing struct {
+	Section string // of the newest pack; "" for an answer to a context request
+	ID      string // of the pack's item; of a conversation in several, the first
+}
+
 // given is a thing that the model was given: in which detail, and in how many
 // tokens.
 type given struct {
 	detail layers.Detail
 	tokens int
+	place  Standing
 }
 
 // covers tells that what was given is no less than an answer in a detail and of
 // some tokens. What was cut says less than the whole in the same detail.
 func (g given) covers(detail layers.Detail, tokens int) bool {
 	return rankOf(g.detail) >= rankOf(detail) && g.tokens >= tokens
+}
+
+// reAsked tells that what is asked for was given already: the pack before shows
+// it, or it was served in the conversation, in no less detail and tokens than it
+// has now. What was served as the most that fitted is asked for again by the
+// same words. It returns what was given.
+func reAsked(pack, served given, detail layers.Detail, now shown) (given, bool) {
+	mixed := detail == layers.DetailMixed
+	if mixed {
+		detail = now.detail
+	}
+	switch {
+	case pack.covers(detail, now.tokens):
+		return pack, true
+	case served.covers(detail, now.tokens), mixed && served.detail != "":
+		return served, true
+	}
+	return given{}, false
 }
 
 // rankOf orders details from least to most.
@@ -41,7 +66,8 @@ func givenBy(pack *layers.Pack) map[string]given {
 	out := map[string]given{}
 	full := map[string]given{} // conversations, by their pieces in full
 	less := map[string]bool{}  // conversations of which something is missing
-	put := func(id string, g given) {
+	put := func(id string, detail layers.Detail, tokens int, place Standing) {
+		g := given{detail, tokens, place}
 		if rankOf(g.detail) >= rankOf(out[id].detail) {
 			out[id] = g
 		}
@@ -49,14 +75,20 @@ func givenBy(pack *layers.Pack) map[string]given {
 	for i := range pack.Sections {
 		for _, item := range pack.Sections[i].Items {
 			conversation, _, piece := strings.Cut(item.ID, "#")
+			place := Standing{pack.Sections[i].Name, item.ID}
 			switch {
 			case piece && item.Form.Detail == layers.FormFull:
-				put(item.ID, given{layers.DetailFull, item.Form.Tokens})
-				full[conversation] = given{layers.DetailFull, full[conversation].tokens + item.Form.Tokens}
+				put(item.ID, layers.DetailFull, item.Form.Tokens, place)
+				whole, ok := full[conversation]
+				if !ok {
+					whole = given{detail: layers.DetailFull, place: place}
+				}
+				whole.tokens += item.Form.Tokens
+				full[conversation] = whole
 			case piece:
 				less[conversation] = true
 			case item.Form.Detail == string(layers.DetailHeader), item.Form.Detail == string(layers.DetailSummary):
-				put(item.ID, given{layers.Detail(item.Form.Detail), item.Form.Tokens})
+				put(item.ID, layers.Detail(item.Form.Detail), item.Form.Tokens, place)
 			}
 		}
 	}
@@ -68,7 +100,7 @@ func givenBy(pack *layers.Pack) map[string]given {
 		for _, item := range pack.Sections[i].Items {
 			conversation, _, piece := strings.Cut(item.ID, "#")
 			if g, ok := full[conversation]; ok && piece && !less[conversation] {
-				put(conversation, g)
+				put(conversation, g.detail, g.tokens, g.place)
 			}
 		}
 	}
@@ -175,8 +207,9 @@ func (s *Session) givenBefore(v storage.View) (shown packShown, served map[strin
 		if err != nil {
 			return shown, nil, err
 		}
-		for _, item := range body.Items {
-			if g := (given{item.Detail, item.Tokens}); rankOf(g.detail) >= rankOf(served[item.ID].detail) {
+		for i, item := range body.Items {
+			g := given{item.Detail, item.Tokens, Standing{ID: fmt.Sprintf("%s:%d", entry.ID, i+1)}}
+			if rankOf(g.detail) >= rankOf(served[item.ID].detail) {
 				served[item.ID] = g
 			}
 		}

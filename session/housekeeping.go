@@ -31,6 +31,7 @@ type kept struct {
 	exchange digest.Exchange
 	trimmed  []string
 	says     layers.Housekeeping // all that the model ever said of it and that is borne out
+	used     []string            // what it said before that it had used
 	checked  *digest.Verified    // what the model said, without what nothing bears out; nil if it said nothing
 }
 
@@ -82,6 +83,11 @@ func (ws *Workspace) keepHouse(tx *storage.Tx, c completion) (kept, error) {
 			return kept{}, err
 		}
 		tx.Put(storage.Draft{Kind: kindHousekeeping, ID: c.id, Parent: c.id, Body: encode(out.says)})
+		learned, err := usedLessons(tx.View(), c, out.used, out.checked.Housekeeping.User.ContextUsed)
+		if err == nil {
+			err = learned.put(tx)
+		}
+		return out, err
 	}
 	return out, nil
 }
@@ -116,6 +122,7 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	}
 	before.LLM.ResponseHeader.Outcome = "" // it was of that moment
 	before.LLM.CurrentContext = nil
+	out.used = before.User.ContextUsed
 	if c.housekeeping != nil {
 		checked := digest.Verify(*c.housekeeping, ws.evidence(v, c, turns))
 		out.checked = &checked
@@ -140,6 +147,9 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	trio.Header.ID, trio.Summary.ConversationID = c.id, c.id
 	trio.Header.TokenCount = tokens
 	trio.Summary.Retrievable = true
+	ended := out.exchange.Conversation
+	ended.Outcome = trio.Header.Outcome
+	trio.Activity = digest.ActivityOf(ended, counter)
 	var trimmed []string
 	trio.Header, trimmed = digest.TrimHeader(trio.Header, counter)
 	out.trimmed = append(out.trimmed, trimmed...)
@@ -332,13 +342,13 @@ func triosOf(v storage.View, r renewal, n int) ([]digest.Trio, error) {
 			}
 		}
 		if ok && (r.ongoing == nil || r.ongoing.Conversation.ID != entry.ID) {
-			out = append(out, digest.Trio(trio))
+			out = append(out, digest.Trio{Header: trio.Header, Summary: trio.Summary})
 		}
 	}
 	for i := range r.done { // opened and completed by this very write
 		id := r.done[i].trio.Header.ID
 		if len(out) == 0 || out[len(out)-1].Header.ID != id && !contains(entries, id) {
-			out = append(out, digest.Trio(r.done[i].trio))
+			out = append(out, digest.Trio{Header: r.done[i].trio.Header, Summary: r.done[i].trio.Summary})
 		}
 	}
 	return out, nil

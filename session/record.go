@@ -222,7 +222,11 @@ func (ws *Workspace) place(tx *storage.Tx, v storage.View, session string, req R
 		Lists: []string{listConversations, listOfSession(session), l.record.List},
 	})
 	reply.Opened = true
-	return at, nil
+	learned, err := returnLessons(v, opensWith(turns))
+	if err == nil {
+		err = learned.put(tx)
+	}
+	return at, err
 }
 
 // refuse says why turns cannot go to a conversation that is not the one in

@@ -6,29 +6,32 @@ import (
 	"strconv"
 
 	"hexapla/layers"
+	"hexapla/layers/digest"
 	"hexapla/storage"
 )
 
 // Kinds of records. The names are on disk; do not change them.
 const (
-	kindSession      = "session"
-	kindConversation = "conversation"
-	kindTurn         = "turn"
-	kindOutput       = "output"
-	kindTrio         = "trio"
-	kindContext      = "context"
-	kindTool         = "tool"
-	kindServed       = "served"
-	kindArchive      = "archive"
-	kindHousekeeping = "housekeeping"
-	kindUsage        = "usage"
-	kindPin          = "pin"
-	kindChange       = "change"
-	kindLine         = "line"
-	kindVersion      = "version"
-	kindAlias        = "alias"
-	kindEdit         = "edit"
-	kindQueue        = "queue"
+	kindSession       = "session"
+	kindConversation  = "conversation"
+	kindTurn          = "turn"
+	kindOutput        = "output"
+	kindTrio          = "trio"
+	kindContext       = "context"
+	kindTool          = "tool"
+	kindServed        = "served"
+	kindArchive       = "archive"
+	kindHousekeeping  = "housekeeping"
+	kindUsage         = "usage"
+	kindPin           = "pin"
+	kindChange        = "change"
+	kindLine          = "line"
+	kindVersion       = "version"
+	kindAlias         = "alias"
+	kindEdit          = "edit"
+	kindQueue         = "queue"
+	kindLearned       = "learned"
+	kindLearningReset = "learningReset"
 )
 
 // Counters of a workspace.
@@ -80,6 +83,9 @@ type outputRecord struct {
 type trioRecord struct {
 	Header  layers.Header  `json:"header"`
 	Summary layers.Summary `json:"summary"`
+	// Activity is what kind of work it is; "" in records of programs that did not
+	// tell.
+	Activity digest.Activity `json:"activity,omitempty"`
 }
 
 // servedRecord is the body of a served record: what a context request was

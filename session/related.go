@@ -42,7 +42,7 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 		query = text
 	}
 	query = query[:min(len(query), maxRelatedQuery)]
-	found, err := p.ws.engine.Search(ctx, v, retrieval.Query{
+	found, err := p.ws.search(ctx, v, retrieval.Query{
 		Text: strings.ToValidUTF8(query, ""), Entities: digest.EntitiesOf(query), Limit: limit, Clip: true,
 		Weights: retrieval.ContextWeights(), Candidates: relatedCandidates, Complete: true,
 		Exclude: func(id string) bool { return near[id] || p.gone[id] != 0 },

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hexapla/layers"
+	"hexapla/retrieval"
 	"hexapla/storage"
 )
 
@@ -43,6 +44,8 @@ type ContextItem struct {
 	InContext string
 	// Deferral is the id of the request that waited for this.
 	Deferral string
+	Found    *retrieval.Hit // why it was found for a query; nil where it was named
+	Stands   *Standing      // where it was given already; nil where it was not
 }
 
 // Deferred is a request that was not served.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"hexapla/layers"
@@ -14,19 +15,20 @@ const (
 	defaultRetrieve = 3
 )
 
-// resolve turns a retrieve request into ids.
-func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Retrieve) ([]string, error) {
+// resolve turns a retrieve request into ids, and tells of those that it found for
+// a query why.
+func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Retrieve) (ids []string, found map[string]*retrieval.Hit, err error) {
 	switch r.Format {
 	case "", layers.DetailHeader, layers.DetailSummary, layers.DetailFull, layers.DetailMixed:
 	default:
-		return nil, invalid(path+".format", `must be "header", "summary", "full" or "mixed"`)
+		return nil, nil, invalid(path+".format", `must be "header", "summary", "full" or "mixed"`)
 	}
 	limit := r.Limit
 	if limit == 0 {
 		limit = defaultRetrieve
 	}
 	if limit < 0 || limit > layers.MaxRetrieve {
-		return nil, &InvalidError{Path: path + ".limit", Message: "out of range", Limit: layers.MaxRetrieve}
+		return nil, nil, &InvalidError{Path: path + ".limit", Message: "out of range", Limit: layers.MaxRetrieve}
 	}
 	priority := r.Priority
 	if priority == "" {
@@ -37,36 +39,43 @@ func (s *Session) resolve(ctx context.Context, v storage.View, path string, r Re
 	}
 	switch priority {
 	case layers.PrioritySpecific:
-		return r.IDs, nil
+		return r.IDs, nil, nil
 	case layers.PriorityRecent:
 		gone, err := cutOff(v)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		n := v.ListLen(listConversations)
 		entries, err := v.List(listConversations, max(0, n-limit-len(gone)), n)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		ids := append([]string(nil), r.IDs...)
+		ids = append([]string(nil), r.IDs...)
 		for i := len(entries) - 1; i >= 0 && len(ids) < len(r.IDs)+limit; i-- {
 			if gone[entries[i].ID] == 0 {
 				ids = append(ids, entries[i].ID)
 			}
 		}
-		return ids, nil
+		return ids, nil, nil
 	case layers.PriorityRelevant:
 		query := r.Query
 		if query == "" {
-			var err error
 			if query, err = s.lastQuery(v); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		hits, err := s.Workspace.find(ctx, v, query, limit)
-		return append(append([]string(nil), r.IDs...), hits...), err
+		ids, found = append(ids, r.IDs...), map[string]*retrieval.Hit{}
+		for i := range hits {
+			id := hits[i].Conversation
+			ids = append(ids, id)
+			if !slices.Contains(r.IDs, id) {
+				found[id] = &hits[i]
+			}
+		}
+		return ids, found, err
 	}
-	return nil, invalid(path+".priority", `must be "specific", "recent" or "relevant"`)
+	return nil, nil, invalid(path+".priority", `must be "specific", "recent" or "relevant"`)
 }
 
 // lastQuery returns the newest user query of the session.
@@ -83,53 +92,12 @@ func (s *Session) lastQuery(v storage.View) (string, error) {
 	return body.Text, err
 }
 
-// find returns the ids of the conversations that a text is about, best first.
-func (ws *Workspace) find(ctx context.Context, v storage.View, text string, limit int) ([]string, error) {
+// find returns the conversations that a text is about, best first.
+func (ws *Workspace) find(ctx context.Context, v storage.View, text string, limit int) ([]retrieval.Hit, error) {
 	text = strings.ToValidUTF8(text[:min(len(text), maxRelatedQuery)], "")
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
 	found, err := ws.search(ctx, v, retrieval.Query{Text: text, Entities: digest.EntitiesOf(text), Limit: limit, Clip: true})
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, hit := range found.Hits {
-		ids = append(ids, hit.Conversation)
-	}
-	return ids, nil
-}
-
-// search looks for what is not superseded.
-func (ws *Workspace) search(ctx context.Context, v storage.View, q retrieval.Query) (retrieval.Result, error) {
-	gone, err := cutOff(v)
-	if err != nil {
-		return retrieval.Result{}, err
-	}
-	if len(gone) > 0 {
-		q.Exclude = func(id string) bool { return gone[id] != 0 }
-	}
-	return ws.engine.Search(ctx, v, q)
-}
-
-// topic sums up what the conversations that speak of a topic say.
-func (ws *Workspace) topic(ctx context.Context, v storage.View, topic string) (TopicSummary, error) {
-	ids, err := ws.find(ctx, v, topic, defaultRetrieve)
-	if err != nil {
-		return TopicSummary{}, err
-	}
-	out := TopicSummary{Topic: topic, Conversations: ids}
-	var parts []string
-	for _, id := range ids {
-		trio, _, ok, err := latest[trioRecord](v, kindTrio, id)
-		if err == nil && !ok {
-			trio, err = ws.ruleTrio(v, id)
-		}
-		if err != nil {
-			return out, err
-		}
-		parts = append(parts, trio.Summary.Content)
-	}
-	out.Summary, _ = digest.Trim(strings.Join(parts, "\n"), layers.CapSummary, ws.standard())
-	return out, nil
+	return found.Hits, err
 }

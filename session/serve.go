@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hexapla/layers"
+	"hexapla/retrieval"
 	"hexapla/storage"
 )
 
@@ -25,6 +26,7 @@ type serving struct {
 	seen         map[string]shownHere // what this answer has, by what the id names
 	ids          int                  // that were looked at
 	asked        askedCounts
+	learned      lessons
 	reply        ContextReply
 	record       []servedItem
 	waiting      []Deferral
@@ -67,7 +69,7 @@ func (s *Session) answer(ctx context.Context, tx *storage.Tx, req ContextRequest
 		}
 		tx.Put(storage.Draft{Kind: kindServed, ID: "served:" + tx.NextID("r"), Parent: s.ID, Body: encode(body), Lists: lists})
 	}
-	return a.reply, nil
+	return a.reply, a.learned.put(tx)
 }
 
 func (s *Session) serve(v storage.View, tokens, turns int) (*serving, error) {
@@ -103,7 +105,7 @@ func (a *serving) serveQueue() error {
 			a.queueChanged = true
 			continue
 		}
-		item, reason, err := a.one(want{id: d.Asked, detail: d.Detail, about: question{text: d.Query}})
+		item, reason, err := a.one(want{id: d.Asked, detail: d.Detail, about: question{text: d.Query}, waited: true})
 		if err != nil {
 			return err
 		}
@@ -130,7 +132,7 @@ func (a *serving) retrieve(ctx context.Context, tx *storage.Tx, i int, r Retriev
 		return nil
 	}
 	path := fmt.Sprintf("requests.retrieveConversations[%d]", i)
-	ids, err := a.session.resolve(ctx, a.view, path, r)
+	ids, found, err := a.session.resolve(ctx, a.view, path, r)
 	if err != nil {
 		return err
 	}
@@ -156,13 +158,16 @@ func (a *serving) retrieve(ctx context.Context, tx *storage.Tx, i int, r Retriev
 			a.put(Deferred{ID: id, Detail: w.detail, Reason: DeferredLimit})
 			continue
 		}
-		w.id = id
+		w.id, w.found = id, found[id]
 		item, reason, err := a.one(w)
 		if err != nil {
 			return err
 		}
 		if reason == "" {
 			a.asked.Served++
+			if found[id] != nil {
+				a.learned.add(lessonServed, id)
+			}
 			a.reply.Items = append(a.reply.Items, item)
 			continue
 		}
@@ -223,7 +228,9 @@ type want struct {
 	id     string
 	detail layers.Detail
 	about  question
-	asOf   int64 // 0 means now
+	asOf   int64          // 0 means now
+	found  *retrieval.Hit // why it was found for a query; nil where it was named
+	waited bool           // it was asked for before, which taught its lesson then
 }
 
 // one serves one id; reason is why it was not.
@@ -271,15 +278,25 @@ func (a *serving) one(w want) (item ContextItem, reason string, err error) {
 	if err != nil {
 		return item, "", err
 	}
-	if w.about.from == 0 && reAsked(a.inPack.given[w.id], a.served[w.id], w.detail, out) {
+	item.Found = w.found
+	stands, again := reAsked(a.inPack.given[w.id], a.served[w.id], w.detail, out)
+	if again = again && w.about.from == 0; again {
 		a.asked.ReAsked++
+		item.Stands = &stands.place
+	}
+	switch {
+	case w.waited, w.found != nil: // the second is our choice, not the model's
+	case again:
+		a.learned.add(lessonReAsked, w.id)
+	default:
+		a.learned.add(lessonAsked, w.id)
 	}
 	if out.detail != layers.DetailMixed {
 		if item, ok := here(name, rankOf(out.detail)); ok {
 			return item, "", nil
 		}
 	}
-	item = ContextItem{ID: w.id, Detail: out.detail, Covered: out.covered}
+	item.ID, item.Detail, item.Covered = w.id, out.detail, out.covered
 	if out.detail == layers.DetailFull {
 		if item.InContext = a.inContext(name, out.tokens); item.InContext != "" {
 			a.note(mine, name, w.detail, out.detail, item.InContext)
@@ -365,18 +382,4 @@ func (a *serving) archive(tx *storage.Tx, i int, id string) error {
 	tx.Put(storage.Draft{Kind: kindArchive, ID: at.conversation, Parent: at.conversation, Body: []byte("{}")})
 	a.reply.Archived = append(a.reply.Archived, id)
 	return nil
-}
-
-// reAsked tells that what is asked for was given already: the pack before shows
-// it, or it was served in the conversation, in no less detail and tokens than it
-// has now. What was served as the most that fitted is asked for again by the
-// same words.
-func reAsked(pack, served given, detail layers.Detail, now shown) bool {
-	if detail == layers.DetailMixed {
-		detail = now.detail
-		if served.detail != "" {
-			return true
-		}
-	}
-	return pack.covers(detail, now.tokens) || served.covers(detail, now.tokens)
 }

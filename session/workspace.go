@@ -51,6 +51,8 @@ type Workspace struct {
 	tables      sync.Map                           // names of tables that were stored
 	settings    string                             // digest of the policy
 	fidelity    bounded[trioVersion, digest.Fidelity]
+	lessons     bounded[lessonsKey, []lessonAt]
+	clusters    clusterCache
 	sums        sync.Pool // of *layers.Digester, for predictions
 	tries       bounded[triesKey, []try]
 	hints       bounded[hintKey, layers.Form]

@@ -20,8 +20,10 @@ func newSearch(p program) *cobra.Command {
 		Use:   "search QUERY...",
 		Short: "Find conversations by words, paths, identifiers or an error message",
 		Long: `Search finds what was said in a folder: conversations, single turns, or tool
-outputs. Each hit shows its score and what it is made of: words (lexical),
-nearness in time, files and functions in common, the same error.`,
+outputs. Each hit shows its score and what it is made of, weighted: the words of
+the record, of what stands around it and of its conversation, nearness in time,
+files and functions in common, the same error, how often it was come back to, and
+how useful it proved.`,
 		Example: `  hexapla search torn last line
   hexapla search --kind output --limit 3 "undefined: newRoot"`,
 		Args: arguments(cobra.MinimumNArgs(1)),
@@ -70,8 +72,9 @@ func writeHits(w io.Writer, found wire.SearchQueryResult) {
 		}
 		when, _, _ := strings.Cut(hit.Header.Timestamp, "T")
 		fmt.Fprintf(w, "%s  %s  %s  %s\n", id, when, hit.Header.Outcome, hit.Header.Topic)
-		fmt.Fprintf(w, "  score %.3f = words %.3f + time %.3f + entities %.3f + errors %.3f\n",
-			hit.Score, hit.Parts.Lexical, hit.Parts.Temporal, hit.Parts.Entities, hit.Parts.Errors)
+		p := hit.Parts
+		fmt.Fprintf(w, "  score %.3f: words %.3f, passage %.3f, conversation %.3f, time %.3f, entities %.3f, errors %.3f, come back to %.3f, useful %.3f\n",
+			hit.Score, p.Lexical, p.Passage, p.Conversation, p.Temporal, p.Entities, p.Errors, p.Visits, p.Usefulness)
 		if hit.Blob != nil {
 			fmt.Fprintf(w, "  output %s, %s bytes\n", short(hit.Blob.SHA256), thousands(hit.Blob.Size))
 		}

@@ -276,6 +276,8 @@ type ContextRequests struct {
 
 // ScoreParts are the parts of a relevance score, each 0 to 1. The score is
 // their weighted mean; parts that the query gives no ground for do not count.
+// How alike texts are in meaning is judged by their words alone (lexical, passage
+// and conversation): words are reduced to their stems, synonyms are not known.
 type ScoreParts struct {
 	// BM25 of the record's words, by that of the best record.
 	Lexical float64 `json:"lexical"`
@@ -289,6 +291,11 @@ type ScoreParts struct {
 	Entities float64 `json:"entities"`
 	// Share of the query's errors that it met too.
 	Errors float64 `json:"errors"`
-	// How often the conversation was come back to.
+	// How often the user or the model came back to the conversation: n times are
+	// n/(n+2).
 	Visits float64 `json:"visits"`
+	// What the conversation proved to be worth (see hexapla/learning/get): 0.5 for
+	// one of which nothing is known, and 0, without weight, as long as nothing was
+	// learned in the workspace.
+	Usefulness float64 `json:"usefulness"`
 }

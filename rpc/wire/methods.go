@@ -67,6 +67,9 @@ const (
 	MethodProblemLookup        = "hexapla/problem/lookup"
 	MethodEntityNeighbors      = "hexapla/entity/neighbors"
 	MethodContextPredict       = "hexapla/context/predict"
+	MethodClusterList          = "hexapla/cluster/list"
+	MethodLearningGet          = "hexapla/learning/get"
+	MethodLearningReset        = "hexapla/learning/reset"
 	MethodPinAdd               = "hexapla/pin/add"
 	MethodPinRemove            = "hexapla/pin/remove"
 	MethodPinList              = "hexapla/pin/list"
@@ -138,6 +141,12 @@ func Methods() []Method {
 			"Tells what is connected to a file, function, concept or error, with the conversations that show it.", KindNotFound),
 		request[ContextPredictParams, ContextPredictResult](MethodContextPredict, ClassRead,
 			"Tells what the session's next turn is likely to need, with why.", KindNotFound),
+		request[ClusterListParams, ClusterListResult](MethodClusterList, ClassRead,
+			"Groups the workspace's conversations by what they are about.", KindNotFound),
+		request[LearningGetParams, LearningGetResult](MethodLearningGet, ClassRead,
+			"Tells how often conversations were asked for, used and come back to, and what scores learned from it.", KindNotFound),
+		request[LearningResetParams, LearningResetResult](MethodLearningReset, ClassWrite,
+			"Takes back what was learned, of one conversation or of all; past packs stay what they were.", KindNotFound, KindOpIDReused),
 		request[PinAddParams, PinAddResult](MethodPinAdd, ClassWrite,
 			"Pins a text: it stands in every pack of the workspace and is never dropped.", KindOpIDReused),
 		request[PinRemoveParams, PinRemoveResult](MethodPinRemove, ClassWrite,

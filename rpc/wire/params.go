@@ -298,6 +298,31 @@ type ContextItem struct {
 	InContext string `json:"inContext,omitempty"`
 	// The deferral that this serves.
 	Deferral string `json:"deferral,omitempty"`
+	// Whether it had been given already, in no less detail and tokens.
+	ReAsked bool `json:"reAsked,omitempty"`
+	// Where it stands, when it is asked for again.
+	Stands *Standing `json:"stands,omitempty"`
+	// Why it was found, when the request did not name it.
+	Relevance *Relevance `json:"relevance,omitempty"`
+}
+
+// Standing is where a thing was given to the model.
+type Standing struct {
+	// The section of the session's newest pack; absent when it was the answer to a
+	// context request of the same conversation.
+	Section string `json:"section,omitempty"`
+	// The id of the pack's item; of a conversation in several items, the first.
+	ID string `json:"id"`
+}
+
+// Relevance is why a conversation was found for a query.
+type Relevance struct {
+	// 0 to 1, against the best that was found.
+	Score float64 `json:"score"`
+	// Share of the query's terms, by weight, that the conversation holds; 0 to 1.
+	Coverage float64 `json:"coverage"`
+	// What the score is made of.
+	Parts ScoreParts `json:"parts"`
 }
 
 // Deferred is a request that was not served now.

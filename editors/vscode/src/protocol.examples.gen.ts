@@ -9,6 +9,8 @@ import type {
   BudgetReportResult,
   ChangeListParams,
   ChangeListResult,
+  ClusterListParams,
+  ClusterListResult,
   ContextCancelParams,
   ContextCancelResult,
   ContextDeferralsParams,
@@ -37,6 +39,10 @@ import type {
   HousekeepingRollbackResult,
   InstructionsGetParams,
   InstructionsGetResult,
+  LearningGetParams,
+  LearningGetResult,
+  LearningResetParams,
+  LearningResetResult,
   MetricsGetParams,
   MetricsGetResult,
   PackBuildParams,
@@ -961,7 +967,9 @@ export const responseIngestStructuredResult = {
           "conversation": "c1",
           "detail": "summary",
           "text": "c1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n",
-          "tokens": 69
+          "tokens": 69,
+          "reAsked": true,
+          "stands": {"section": "activeMemory", "id": "c1#1"}
         }
       ],
       "deferred": [],
@@ -972,7 +980,7 @@ export const responseIngestStructuredResult = {
     "flagged": [],
     "conversation": "c3",
     "turnNumber": 2,
-    "sequence": 45
+    "sequence": 46
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/response-ingest/malformed.json
@@ -992,7 +1000,7 @@ export const responseIngestMalformedResult = {
     "flagged": [],
     "conversation": "c3",
     "turnNumber": 3,
-    "sequence": 50
+    "sequence": 51
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/response-ingest/message.json
@@ -1054,7 +1062,9 @@ export const responseIngestMessageResult = {
           "conversation": "c1",
           "detail": "header",
           "text": "c1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n",
-          "tokens": 28
+          "tokens": 28,
+          "reAsked": true,
+          "stands": {"section": "activeMemory", "id": "c1#1"}
         }
       ],
       "deferred": [],
@@ -1065,7 +1075,7 @@ export const responseIngestMessageResult = {
     "flagged": [],
     "conversation": "c3",
     "turnNumber": 4,
-    "sequence": 56
+    "sequence": 58
   } satisfies ResponseIngestResult;
 
 // testdata/protocol/examples/context-request/ids.json
@@ -1088,12 +1098,20 @@ export const contextRequestIdsResult = {
         "text": "### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
         "tokens": 45
       },
-      {"conversation": "c1#3/1", "detail": "full", "text": "", "tokens": 0, "inContext": "c1#3/1"}
+      {
+        "conversation": "c1#3/1",
+        "detail": "full",
+        "text": "",
+        "tokens": 0,
+        "inContext": "c1#3/1",
+        "reAsked": true,
+        "stands": {"section": "input", "id": "c1#3/1"}
+      }
     ],
     "deferred": [{"conversation": "c99", "detail": "mixed", "reason": "not_found"}],
     "topics": [],
     "archived": [],
-    "sequence": 57
+    "sequence": 60
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-request/topics.json
@@ -1113,7 +1131,7 @@ export const contextRequestTopicsResult = {
       }
     ],
     "archived": ["c2"],
-    "sequence": 59
+    "sequence": 62
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/search-query/words.json
@@ -1121,44 +1139,19 @@ export const searchQueryWordsParams = {"session": "main", "query": "ParseTimer u
 export const searchQueryWordsResult = {
     "hits": [
       {
-        "conversation": "c3",
-        "turn": 1,
-        "score": 0.872399,
-        "coverage": 0.659578,
-        "parts": {
-          "lexical": 1,
-          "passage": 1,
-          "conversation": 0.68252,
-          "temporal": 0.994036,
-          "entities": 0,
-          "errors": 0,
-          "visits": 0
-        },
-        "snippet": "Make unknown units an error, as you proposed.",
-        "header": {
-          "id": "c3",
-          "timestamp": "2026-03-02T10:00:00Z",
-          "topic": "Make unknown units an error, as you proposed",
-          "keyEntities": ["timer/timer_test.go"],
-          "outcome": "ongoing",
-          "tokenCount": 48,
-          "summary": "I run the tests",
-          "source": "rule"
-        }
-      },
-      {
         "conversation": "c2",
         "turn": 2,
-        "score": 0.865984,
+        "score": 0.839476,
         "coverage": 1,
         "parts": {
           "lexical": 0.545155,
           "passage": 0.928403,
           "conversation": 1,
-          "temporal": 0.988468,
+          "temporal": 0.987492,
           "entities": 0.5,
           "errors": 0,
-          "visits": 0
+          "visits": 0.333333,
+          "usefulness": 0.6
         },
         "snippet": "Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.",
         "header": {
@@ -1171,10 +1164,37 @@ export const searchQueryWordsResult = {
           "summary": "h, m and s are known",
           "source": "housekeeping"
         }
+      },
+      {
+        "conversation": "c3",
+        "turn": 1,
+        "score": 0.833608,
+        "coverage": 0.659578,
+        "parts": {
+          "lexical": 1,
+          "passage": 1,
+          "conversation": 0.68252,
+          "temporal": 0.993049,
+          "entities": 0,
+          "errors": 0,
+          "visits": 0,
+          "usefulness": 0.5
+        },
+        "snippet": "Make unknown units an error, as you proposed.",
+        "header": {
+          "id": "c3",
+          "timestamp": "2026-03-02T10:00:00Z",
+          "topic": "Make unknown units an error, as you proposed",
+          "keyEntities": ["timer/timer_test.go"],
+          "outcome": "ongoing",
+          "tokenCount": 48,
+          "summary": "I run the tests",
+          "source": "rule"
+        }
       }
     ],
-    "cursor": "2@59",
-    "sequence": 59,
+    "cursor": "2@62",
+    "sequence": 62,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -1195,16 +1215,17 @@ export const searchQueryOutputResult = {
           "size": 238,
           "mime": "text/plain"
         },
-        "score": 0.62123,
+        "score": 0.633249,
         "coverage": 1,
         "parts": {
           "lexical": 1,
           "passage": 0,
           "conversation": 1,
-          "temporal": 0.983284,
+          "temporal": 0.982318,
           "entities": 0.142857,
           "errors": 0,
-          "visits": 0
+          "visits": 0.6,
+          "usefulness": 0.8
         },
         "snippet": "timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s --- FAIL: TestParseTimer (0.00s) === RUN TestParseTimerEmpty --- PASS: TestParseTimerEmpty (0.00s)",
         "header": {
@@ -1219,8 +1240,8 @@ export const searchQueryOutputResult = {
         }
       }
     ],
-    "cursor": "1@59",
-    "sequence": 59,
+    "cursor": "1@62",
+    "sequence": 62,
     "degraded": false
   } satisfies SearchQueryResult;
 
@@ -1251,7 +1272,7 @@ export const referenceLookupFileResult = {
         "total": 6
       }
     ],
-    "sequence": 59
+    "sequence": 62
   } satisfies ReferenceLookupResult;
 
 // testdata/protocol/examples/change-list/file.json
@@ -1273,7 +1294,7 @@ export const changeListFileResult = {
       }
     ],
     "derived": false,
-    "sequence": 59
+    "sequence": 62
   } satisfies ChangeListResult;
 
 // testdata/protocol/examples/problem-lookup/test.json
@@ -1309,7 +1330,7 @@ export const problemLookupTestResult = {
         ]
       }
     ],
-    "sequence": 59
+    "sequence": 62
   } satisfies ProblemLookupResult;
 
 // testdata/protocol/examples/entity-neighbors/file.json
@@ -1348,7 +1369,7 @@ export const entityNeighborsFileResult = {
         "conversations": ["c1"]
       }
     ],
-    "sequence": 59
+    "sequence": 62
   } satisfies EntityNeighborsResult;
 
 // testdata/protocol/examples/context-predict/next.json
@@ -1402,7 +1423,7 @@ export const contextPredictNextResult = {
         "reasons": [{"reason": "open", "of": "c2", "score": 0.5}]
       }
     ],
-    "sequence": 59
+    "sequence": 62
   } satisfies ContextPredictResult;
 
 // testdata/protocol/examples/conversation-get/summary.json
@@ -1439,7 +1460,7 @@ export const conversationGetSummaryResult = {
       "confidence": 1
     },
     "turns": [],
-    "sequence": 59
+    "sequence": 62
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/page.json
@@ -1497,8 +1518,8 @@ export const conversationGetPageResult = {
         "time": "2026-03-02T09:15:04Z"
       }
     ],
-    "cursor": "2@59",
-    "sequence": 59
+    "cursor": "2@62",
+    "sequence": 62
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/next-page.json
@@ -1507,7 +1528,7 @@ export const conversationGetNextPageParams = {
     "conversation": "c1",
     "detail": "full",
     "maxTokens": 120,
-    "cursor": "2@59"
+    "cursor": "2@62"
   } satisfies ConversationGetParams;
 export const conversationGetNextPageResult = {
     "conversation": "c1",
@@ -1589,8 +1610,8 @@ export const conversationGetNextPageResult = {
         "time": "2026-03-02T09:15:06Z"
       }
     ],
-    "cursor": "3@59",
-    "sequence": 59
+    "cursor": "3@62",
+    "sequence": 62
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-get/unknown.json
@@ -1606,7 +1627,7 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+    "checksum": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
@@ -1748,7 +1769,7 @@ export const packBuildInputResult = {
       ],
       "seed": "45a3ccb09d8a770d",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 59,
+      "sequence": 62,
       "session": "main",
       "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 3250,
@@ -1887,8 +1908,8 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "6e1db6e95510007a53a078b93cbc67aeb0eb1630f9cc323b6b60c9aada3d0821",
-    "sequence": 59,
+    "checksum": "4f803c9ed6718d7093db9c34c3019cb8e281204ede093a3ffb750d4b2863425f",
+    "sequence": 62,
     "encoding": "o200k_base",
     "estimate": false,
     "tokens": {
@@ -2237,7 +2258,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "6e1db6e95510007a53a078b93cbc67aeb0eb1630f9cc323b6b60c9aada3d0821",
+        "checksum": "4f803c9ed6718d7093db9c34c3019cb8e281204ede093a3ffb750d4b2863425f",
         "encoding": "o200k_base",
         "used": 239,
         "sections": [
@@ -2251,7 +2272,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "65c36cc9d8769074de07c99bd65bcbad81efcbced7bee839b816ab2d57547e0b",
+        "checksum": "fcdf1adf291ef1b8eadf166c50c2783bd020f0d3a1501eecf71589b04117c790",
         "encoding": "o200k_base",
         "used": 1003,
         "sections": [
@@ -2286,7 +2307,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "b994c123b08e0eec20c3d6b51bb66573ec48eaa1ee18cec5c65833e4da8562be",
+        "checksum": "cdf965faa6cf423fd60541c49ece5d77cdb5f7c6ac589df3be080757e944f2c2",
         "encoding": "cl100k_base",
         "used": 239,
         "sections": [
@@ -2300,7 +2321,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "e9d079a678e62793db82feaaa3729b07208900a07c5fe0c0e78ac364b17b0fcf",
+        "checksum": "6c84d63d97f4c636a1d82a32d1e52b5b4953eb542a55f9eabfe931779d76495c",
         "encoding": "cl100k_base",
         "used": 1004,
         "sections": [
@@ -2326,7 +2347,7 @@ export const packWhatIfTooManyError = {
 export const packDiffLoopParams = {
     "session": "main",
     "from": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
-    "to": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
+    "to": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
@@ -2339,9 +2360,9 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+      "checksum": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
       "match": true,
-      "sequence": 59,
+      "sequence": 62,
       "used": 1038,
       "total": 4000,
       "epoch": 3,
@@ -2518,7 +2539,7 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
 export const packBuildLessResult = {
-    "checksum": "217352865cc15f4a7e1f704f0d436a11f2c59e4d01195b6883daf5f881b6896f",
+    "checksum": "db6bf01d2108f9557c5806696fc9225ea7685c128d919565b4768239ef1d38f4",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
@@ -2535,7 +2556,7 @@ export const packBuildLessResult = {
         {"from": "full", "id": "served:r2:1", "reason": "budget", "saved": 25, "to": "line"}
       ],
       "encoding": "o200k_base",
-      "epoch": 56,
+      "epoch": 57,
       "epochReason": "budget",
       "estimate": false,
       "guaranteed": ["currentContext", "headers"],
@@ -2577,7 +2598,7 @@ export const packBuildLessResult = {
       ],
       "seed": "ae5a4f4e3e6c9250",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 59,
+      "sequence": 62,
       "session": "main",
       "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 636,
@@ -2598,7 +2619,7 @@ export const packBuildLessResult = {
       "commonPrefixTokens": 0,
       "cachedShare": 0.0031446540880503146,
       "stablePrefixBytes": 636,
-      "epoch": 56,
+      "epoch": 57,
       "epochReason": "budget",
       "breakpoints": [
         {"bytes": 94, "tokens": 21, "section": "currentContext", "ttl": "1h"},
@@ -2606,7 +2627,7 @@ export const packBuildLessResult = {
       ],
       "gate": {
         "decision": "forced",
-        "sequence": 56,
+        "sequence": 57,
         "savedTokens": 276,
         "rewrittenTokens": 110,
         "expectedCalls": 4,
@@ -2616,7 +2637,7 @@ export const packBuildLessResult = {
       }
     },
     "loss": {
-      "previous": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+      "previous": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
       "items": 21,
       "tokens": 869
     }
@@ -2625,25 +2646,25 @@ export const packBuildLessResult = {
 // testdata/protocol/examples/pack-receipt/less.json
 export const packReceiptLessParams = {
     "session": "main",
-    "checksum": "217352865cc15f4a7e1f704f0d436a11f2c59e4d01195b6883daf5f881b6896f"
+    "checksum": "db6bf01d2108f9557c5806696fc9225ea7685c128d919565b4768239ef1d38f4"
   } satisfies PackReceiptParams;
 export const packReceiptLessResult = {
     "from": {
-      "checksum": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+      "checksum": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
       "match": true,
-      "sequence": 59,
+      "sequence": 62,
       "used": 1038,
       "total": 4000,
       "epoch": 3,
       "epochReason": "start"
     },
     "to": {
-      "checksum": "217352865cc15f4a7e1f704f0d436a11f2c59e4d01195b6883daf5f881b6896f",
+      "checksum": "db6bf01d2108f9557c5806696fc9225ea7685c128d919565b4768239ef1d38f4",
       "match": true,
-      "sequence": 59,
+      "sequence": 62,
       "used": 182,
       "total": 420,
-      "epoch": 56,
+      "epoch": 57,
       "epochReason": "budget"
     },
     "losses": [
@@ -2655,7 +2676,7 @@ export const packReceiptLessResult = {
         "fromTokens": 11,
         "toTokens": 0,
         "reason": "request",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
       },
       {
         "id": "guardrails",
@@ -2665,7 +2686,7 @@ export const packReceiptLessResult = {
         "fromTokens": 10,
         "toTokens": 0,
         "reason": "request",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
       },
       {
         "id": "currentContext",
@@ -2675,7 +2696,7 @@ export const packReceiptLessResult = {
         "fromTokens": 8,
         "toTokens": 21,
         "reason": "renewed",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
       },
       {
         "id": "c1#1",
@@ -2765,7 +2786,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
       },
       {
         "id": "c2#1",
@@ -2795,7 +2816,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
       },
       {
         "id": "c3#2",
@@ -2845,7 +2866,7 @@ export const packReceiptLessResult = {
         "fromTokens": 54,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
       },
       {
         "id": "c3#5",
@@ -2855,7 +2876,7 @@ export const packReceiptLessResult = {
         "fromTokens": 14,
         "toTokens": 0,
         "reason": "request",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
       }
     ],
     "counts": [
@@ -2884,7 +2905,7 @@ export const packReceiptLessResult = {
         "kind": "instructions",
         "text": "Please keep the message short.",
         "survived": false,
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
       },
       {
         "kind": "errors",
@@ -2948,7 +2969,7 @@ export const packReceiptLessResult = {
         "kind": "numbers",
         "text": "1.26",
         "survived": false,
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95"
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
       },
       {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
       {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
@@ -2969,13 +2990,13 @@ export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
     "session": "main",
-    "checksum": "217352865cc15f4a7e1f704f0d436a11f2c59e4d01195b6883daf5f881b6896f",
+    "checksum": "db6bf01d2108f9557c5806696fc9225ea7685c128d919565b4768239ef1d38f4",
     "maxTokens": 120,
     "key": "undo-1"
   } satisfies PackUndoParams;
 export const packUndoLessResult = {
-    "previous": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
-    "rebuilt": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+    "previous": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+    "rebuilt": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
     "match": true,
     "pack": {
       "branches": {
@@ -3118,7 +3139,7 @@ export const packUndoLessResult = {
       ],
       "seed": "45a3ccb09d8a770d",
       "selectionPolicy": "deterministic-v1",
-      "sequence": 59,
+      "sequence": 62,
       "session": "main",
       "settings": "ff67b6b619b9cc92",
       "stablePrefixBytes": 3250,
@@ -3144,23 +3165,23 @@ export const packUndoLessResult = {
     "notRestored": [
       {
         "id": "c3#5",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
         "reason": "pack_only"
       },
       {
         "id": "currentContext",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
         "reason": "pack_only"
       },
       {"id": "served:r1:1", "handle": "c1", "reason": "served"},
       {
         "id": "context:c3",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
         "reason": "pack_only"
       },
       {
         "id": "context:c2",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
         "reason": "pack_only"
       },
       {"id": "c1#6", "handle": "c1#6", "reason": "budget"},
@@ -3173,22 +3194,22 @@ export const packUndoLessResult = {
       {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
       {
         "id": "currentContext",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
         "reason": "pack_only"
       },
       {
         "id": "guardrails",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
         "reason": "pack_only"
       },
       {
         "id": "environment",
-        "handle": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
         "reason": "pack_only"
       }
     ],
     "unarchived": [],
-    "sequence": 60
+    "sequence": 63
   } satisfies PackUndoResult;
 
 // testdata/protocol/examples/pack-undo/unknown.json
@@ -3375,13 +3396,15 @@ export const contextRequestMixedResult = {
         "detail": "summary",
         "text": "c2: Asked: Which units does the timer know? Result: Hours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n decided: Days stay unknown to ParseTimer.\n open: Should days be known?\n",
         "tokens": 54,
-        "covered": 1
+        "covered": 1,
+        "reAsked": true,
+        "stands": {"id": "served:r3:1"}
       }
     ],
     "deferred": [],
     "topics": [],
     "archived": [],
-    "sequence": 61
+    "sequence": 65
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-request/passages.json
@@ -3407,13 +3430,15 @@ export const contextRequestPassagesResult = {
         "text": "### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
         "tokens": 138,
         "covered": 0.857143,
-        "cursor": "2@61"
+        "cursor": "2@65",
+        "reAsked": true,
+        "stands": {"id": "served:r5:1"}
       }
     ],
     "deferred": [],
     "topics": [],
     "archived": [],
-    "sequence": 62
+    "sequence": 67
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-request/in-context.json
@@ -3424,12 +3449,20 @@ export const contextRequestInContextParams = {
   } satisfies ContextRequestParams;
 export const contextRequestInContextResult = {
     "items": [
-      {"conversation": "c2", "detail": "full", "text": "", "tokens": 0, "inContext": "served:r3:1"}
+      {
+        "conversation": "c2",
+        "detail": "full",
+        "text": "",
+        "tokens": 0,
+        "inContext": "served:r3:1",
+        "reAsked": true,
+        "stands": {"id": "served:r3:1"}
+      }
     ],
     "deferred": [],
     "topics": [],
     "archived": [],
-    "sequence": 63
+    "sequence": 69
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/conversation-edit/typo.json
@@ -3457,7 +3490,7 @@ export const conversationEditTypoResult = {
       "source": "housekeeping"
     },
     "toolResults": [],
-    "sequence": 70
+    "sequence": 76
   } satisfies ConversationEditResult;
 
 // testdata/protocol/examples/context-request/deferred.json
@@ -3481,7 +3514,7 @@ export const contextRequestDeferredResult = {
     ],
     "topics": [],
     "archived": [],
-    "sequence": 72
+    "sequence": 79
   } satisfies ContextRequestResult;
 
 // testdata/protocol/examples/context-deferrals/waiting.json
@@ -3493,7 +3526,7 @@ export const contextDeferralsWaitingResult = {
         "conversation": "c1#1",
         "detail": "full",
         "reason": "quota",
-        "sequence": 70,
+        "sequence": 76,
         "turnsLeft": 3
       },
       {
@@ -3501,7 +3534,7 @@ export const contextDeferralsWaitingResult = {
         "conversation": "c1#2",
         "detail": "full",
         "reason": "quota",
-        "sequence": 70,
+        "sequence": 76,
         "turnsLeft": 3
       },
       {
@@ -3509,7 +3542,7 @@ export const contextDeferralsWaitingResult = {
         "conversation": "c1#4",
         "detail": "full",
         "reason": "quota",
-        "sequence": 70,
+        "sequence": 76,
         "turnsLeft": 3
       },
       {
@@ -3517,16 +3550,16 @@ export const contextDeferralsWaitingResult = {
         "conversation": "c2#2",
         "detail": "full",
         "reason": "quota",
-        "sequence": 70,
+        "sequence": 76,
         "turnsLeft": 3
       }
     ],
-    "sequence": 72
+    "sequence": 79
   } satisfies ContextDeferralsResult;
 
 // testdata/protocol/examples/context-cancel/one.json
 export const contextCancelOneParams = {"session": "main", "deferrals": ["d1"], "key": "cancel-1"} satisfies ContextCancelParams;
-export const contextCancelOneResult = {"cancelled": ["d1"], "sequence": 73} satisfies ContextCancelResult;
+export const contextCancelOneResult = {"cancelled": ["d1"], "sequence": 80} satisfies ContextCancelResult;
 
 // testdata/protocol/examples/conversation-edit/truncate.json
 export const conversationEditTruncateParams = {
@@ -3553,7 +3586,7 @@ export const conversationEditTruncateResult = {
       "source": "rule"
     },
     "toolResults": [],
-    "sequence": 81
+    "sequence": 88
   } satisfies ConversationEditResult;
 
 // testdata/protocol/examples/conversation-edit/superseded.json
@@ -3582,16 +3615,16 @@ export const conversationGetSupersededResult = {
       "source": "rule"
     },
     "turns": [],
-    "sequence": 81
+    "sequence": 88
   } satisfies ConversationGetResult;
 
 // testdata/protocol/examples/conversation-alias/name.json
 export const conversationAliasNameParams = {"session": "main", "alias": "chat-7f3a", "to": "c2", "key": "alias-1"} satisfies ConversationAliasParams;
-export const conversationAliasNameResult = {"conversation": "c2", "sequence": 82} satisfies ConversationAliasResult;
+export const conversationAliasNameResult = {"conversation": "c2", "sequence": 89} satisfies ConversationAliasResult;
 
 // testdata/protocol/examples/conversation-alias/second.json
 export const conversationAliasSecondParams = {"session": "main", "alias": "timer-units", "to": "chat-7f3a", "key": "alias-2"} satisfies ConversationAliasParams;
-export const conversationAliasSecondResult = {"conversation": "c2", "sequence": 83} satisfies ConversationAliasResult;
+export const conversationAliasSecondResult = {"conversation": "c2", "sequence": 90} satisfies ConversationAliasResult;
 
 // testdata/protocol/examples/conversation-alias/cycle.json
 export const conversationAliasCycleError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "to"} satisfies ErrorData;
@@ -3608,7 +3641,7 @@ export const pinAddRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 84
+    "sequence": 91
   } satisfies PinAddResult;
 
 // testdata/protocol/examples/pin-list/one.json
@@ -3621,7 +3654,7 @@ export const pinListOneResult = {
         "tokens": 16
       }
     ],
-    "sequence": 84
+    "sequence": 91
   } satisfies PinListResult;
 
 // testdata/protocol/examples/pin-remove/rule.json
@@ -3632,8 +3665,145 @@ export const pinRemoveRuleResult = {
       "text": "Durations are written as time.Duration, never as seconds.",
       "tokens": 16
     },
-    "sequence": 85
+    "sequence": 92
   } satisfies PinRemoveResult;
+
+// testdata/protocol/examples/context-request/again.json
+export const contextRequestAgainParams = {
+    "session": "main",
+    "requests": {
+      "retrieveConversations": [
+        {"conversationIds": ["c1#3/1"]},
+        {"query": "units of the timer", "priority": "relevant", "format": "header", "limit": 1}
+      ]
+    },
+    "key": "r-3"
+  } satisfies ContextRequestParams;
+export const contextRequestAgainError = {"kind": "op_id_reused", "retryable": false, "committed": "no"} satisfies ErrorData;
+
+// testdata/protocol/examples/learning-get/some.json
+export const learningGetSomeParams = {"session": "main", "limit": 3} satisfies LearningGetParams;
+export const learningGetSomeResult = {
+    "conversations": [
+      {
+        "conversation": "c1",
+        "asked": 1,
+        "reAsked": 4,
+        "served": 0,
+        "used": 0,
+        "unused": 0,
+        "returned": 0,
+        "visits": 5,
+        "usefulness": 0.84443,
+        "last": 79
+      },
+      {
+        "conversation": "c2",
+        "asked": 1,
+        "reAsked": 3,
+        "served": 0,
+        "used": 0,
+        "unused": 0,
+        "returned": 0,
+        "visits": 4,
+        "usefulness": 0.816311,
+        "last": 79
+      }
+    ],
+    "total": 2,
+    "sequence": 92
+  } satisfies LearningGetResult;
+
+// testdata/protocol/examples/learning-reset/one.json
+export const learningResetOneParams = {"session": "main", "conversation": "c1", "key": "forget-1"} satisfies LearningResetParams;
+export const learningResetOneResult = {"forgotten": 5, "sequence": 93} satisfies LearningResetResult;
+
+// testdata/protocol/examples/learning-get/forgotten.json
+export const learningGetForgottenParams = {"session": "main", "conversation": "c1"} satisfies LearningGetParams;
+export const learningGetForgottenResult = {
+    "conversations": [
+      {
+        "conversation": "c1",
+        "asked": 0,
+        "reAsked": 0,
+        "served": 0,
+        "used": 0,
+        "unused": 0,
+        "returned": 0,
+        "visits": 0,
+        "usefulness": 0.5,
+        "last": 0
+      }
+    ],
+    "total": 1,
+    "sequence": 93
+  } satisfies LearningGetResult;
+
+// testdata/protocol/examples/learning-get/unknown.json
+export const learningGetUnknownParams = {"session": "main", "conversation": "c99"} satisfies LearningGetParams;
+export const learningGetUnknownError = {"kind": "not_found", "retryable": false, "committed": "no"} satisfies ErrorData;
+
+// testdata/protocol/examples/cluster-list/all.json
+export const clusterListAllParams = {"session": "main", "limit": 5} satisfies ClusterListParams;
+export const clusterListAllResult = {
+    "clusters": [
+      {
+        "label": "unknown, units",
+        "names": ["unknown", "units"],
+        "topic": "Leave unknown units as they are, but log them",
+        "kind": "bugInvestigation",
+        "members": [
+          {
+            "conversation": "c4",
+            "topic": "Leave unknown units as they are, but log them",
+            "kind": "learning",
+            "score": 1,
+            "tokens": 11
+          },
+          {
+            "conversation": "c3",
+            "topic": "Make unknown units an error, as you proposed",
+            "kind": "bugInvestigation",
+            "score": 1,
+            "tokens": 48
+          }
+        ],
+        "first": "2026-03-02T10:00:00Z",
+        "last": "2026-03-02T10:00:00Z",
+        "tokens": 59
+      },
+      {
+        "label": "ParseTimer, hours, minutes",
+        "names": ["ParseTimer", "hours", "minutes"],
+        "topic": "Units of the timer",
+        "kind": "bugInvestigation",
+        "members": [
+          {
+            "conversation": "c2",
+            "topic": "Units of the timer",
+            "kind": "learning",
+            "score": 1,
+            "tokens": 32
+          },
+          {
+            "conversation": "c1",
+            "topic": "ParseTimer lost hours",
+            "kind": "bugInvestigation",
+            "score": 1,
+            "tokens": 455
+          }
+        ],
+        "first": "2026-03-02T09:15:00Z",
+        "last": "2026-03-02T09:20:00Z",
+        "tokens": 487
+      }
+    ],
+    "total": 2,
+    "single": 0,
+    "conversations": 4,
+    "limited": false,
+    "sequence": 93
+  } satisfies ClusterListResult;
 
 // testdata/protocol/examples/budget-report/prompt.json
 export const budgetReportPromptParams = {
@@ -3649,7 +3819,7 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "sequence": 86
+    "sequence": 94
   } satisfies BudgetReportResult;
 
 // testdata/protocol/examples/budget-report/unknown.json
@@ -3667,10 +3837,10 @@ export const auditQueryNewestResult = {
       {
         "entry": 4,
         "session": "main",
-        "checksum": "217352865cc15f4a7e1f704f0d436a11f2c59e4d01195b6883daf5f881b6896f",
-        "previous": "c4b5cc8ef98cdd183a533cf4a2d8bc754d7f8dbafa8d49f34a90f3bafe338a95",
+        "checksum": "db6bf01d2108f9557c5806696fc9225ea7685c128d919565b4768239ef1d38f4",
+        "previous": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
         "lost": 21,
-        "sequence": 59,
+        "sequence": 62,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
           {"name": "currentContext", "tokens": 21},
@@ -3678,7 +3848,7 @@ export const auditQueryNewestResult = {
           {"name": "retrieved", "tokens": 60}
         ],
         "tokens": 182,
-        "epoch": 56,
+        "epoch": 57,
         "epochReason": "budget",
         "dropped": [
           {"id": "c1#1..c1#6", "from": "full", "to": "none", "reason": "budget", "saved": 528},
@@ -4137,7 +4307,7 @@ export const instructionsGetGeminiResult = {
 // testdata/protocol/examples/metrics-get/counts.json
 export const metricsGetCountsParams = {"session": "main"} satisfies MetricsGetParams;
 export const metricsGetCountsResult = {
-    "sequence": 86,
+    "sequence": 94,
     "conversations": 4,
     "turns": 13,
     "fullTokens": 546,
@@ -4145,7 +4315,7 @@ export const metricsGetCountsResult = {
     "blobBytes": 1748,
     "window": {
       "fromSequence": 1,
-      "toSequence": 86,
+      "toSequence": 94,
       "from": "2026-11-21T12:50:42.384Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 4,
@@ -4263,7 +4433,7 @@ export const metricsGetCountsResult = {
       },
       {
         "method": "hexapla/context/request",
-        "count": 6,
+        "count": 7,
         "p50Ms": 2.435,
         "p95Ms": 2.435,
         "p99Ms": 2.435
@@ -4318,36 +4488,57 @@ export const metricsGetCountsResult = {
         "p95Ms": 0.108,
         "p99Ms": 0.108
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/cluster/list",
+        "count": 1,
+        "p50Ms": 0.181,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {
+        "method": "hexapla/learning/get",
+        "count": 3,
+        "p50Ms": 0.181,
+        "p95Ms": 0.181,
+        "p99Ms": 0.181
+      },
+      {
+        "method": "hexapla/learning/reset",
+        "count": 1,
+        "p50Ms": 0.128,
+        "p95Ms": 0.304,
+        "p99Ms": 0.304
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.362, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.054, "p95Ms": 1.722, "p99Ms": 1.722},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.054, "p95Ms": 2.048, "p99Ms": 2.048},
       {
         "method": "hexapla/budget/report",
         "count": 2,
-        "p50Ms": 0.362,
-        "p95Ms": 0.431,
-        "p99Ms": 0.431
+        "p50Ms": 0.181,
+        "p95Ms": 0.181,
+        "p99Ms": 0.181
       },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.054, "p95Ms": 1.722, "p99Ms": 1.722},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
       {
         "method": "hexapla/pack/explain",
         "count": 1,
-        "p50Ms": 0.054,
-        "p95Ms": 2.048,
-        "p99Ms": 2.048
-      },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
-      {
-        "method": "hexapla/pack/receipt",
-        "count": 2,
         "p50Ms": 0.064,
         "p95Ms": 2.435,
         "p99Ms": 2.435
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.091, "p95Ms": 6.889, "p99Ms": 6.889},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.431, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.091, "p95Ms": 6.889, "p99Ms": 6.889},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.431, "p95Ms": 0.431, "p99Ms": 0.431},
+      {
+        "method": "hexapla/pack/receipt",
+        "count": 2,
+        "p50Ms": 0.431,
+        "p95Ms": 0.512,
+        "p99Ms": 0.512
+      },
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.091, "p95Ms": 4.096, "p99Ms": 4.096},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
       {
         "method": "hexapla/instructions/get",
         "count": 3,
@@ -4361,7 +4552,7 @@ export const metricsGetCountsResult = {
 // testdata/protocol/examples/metrics-get/window.json
 export const metricsGetWindowParams = {"session": "main", "onlySession": true, "sinceSequence": 14} satisfies MetricsGetParams;
 export const metricsGetWindowResult = {
-    "sequence": 86,
+    "sequence": 94,
     "conversations": 4,
     "turns": 13,
     "fullTokens": 546,
@@ -4369,7 +4560,7 @@ export const metricsGetWindowResult = {
     "blobBytes": 1748,
     "window": {
       "fromSequence": 14,
-      "toSequence": 86,
+      "toSequence": 94,
       "from": "2026-11-21T12:50:42.407Z",
       "to": "2026-11-21T12:50:42.407Z",
       "conversations": 3,
@@ -4477,7 +4668,7 @@ export const metricsGetWindowResult = {
       },
       {
         "method": "hexapla/context/request",
-        "count": 6,
+        "count": 7,
         "p50Ms": 0.362,
         "p95Ms": 0.362,
         "p99Ms": 0.362
@@ -4532,36 +4723,57 @@ export const metricsGetWindowResult = {
         "p95Ms": 0.108,
         "p99Ms": 0.108
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.181, "p95Ms": 0.256, "p99Ms": 0.256},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.724, "p95Ms": 0.724, "p99Ms": 0.724},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.128, "p95Ms": 0.304, "p99Ms": 0.304},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
+      {
+        "method": "hexapla/cluster/list",
+        "count": 1,
+        "p50Ms": 0.181,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {
+        "method": "hexapla/learning/get",
+        "count": 3,
+        "p50Ms": 0.724,
+        "p95Ms": 0.724,
+        "p99Ms": 0.724
+      },
+      {
+        "method": "hexapla/learning/reset",
+        "count": 1,
+        "p50Ms": 0.128,
+        "p95Ms": 0.304,
+        "p99Ms": 0.304
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.362, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.054, "p95Ms": 2.048, "p99Ms": 2.048},
       {
         "method": "hexapla/budget/report",
         "count": 2,
-        "p50Ms": 0.362,
-        "p95Ms": 0.431,
-        "p99Ms": 0.431
+        "p50Ms": 0.181,
+        "p95Ms": 0.181,
+        "p99Ms": 0.181
       },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
       {
         "method": "hexapla/pack/explain",
         "count": 1,
-        "p50Ms": 0.054,
-        "p95Ms": 2.048,
-        "p99Ms": 2.048
-      },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
-      {
-        "method": "hexapla/pack/receipt",
-        "count": 2,
         "p50Ms": 0.861,
         "p95Ms": 0.861,
         "p99Ms": 0.861
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.091, "p95Ms": 6.889, "p99Ms": 6.889},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.431, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.091, "p95Ms": 6.889, "p99Ms": 6.889},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.431, "p95Ms": 0.431, "p99Ms": 0.431},
+      {
+        "method": "hexapla/pack/receipt",
+        "count": 2,
+        "p50Ms": 0.431,
+        "p95Ms": 0.512,
+        "p99Ms": 0.512
+      },
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 1.218, "p95Ms": 1.218, "p99Ms": 1.218},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
       {
         "method": "hexapla/instructions/get",
         "count": 3,
@@ -4569,7 +4781,7 @@ export const metricsGetWindowResult = {
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
-      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 1.218, "p95Ms": 1.218, "p99Ms": 1.218}
+      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 4.096, "p95Ms": 4.096, "p99Ms": 4.096}
     ]
   } satisfies MetricsGetResult;
 
@@ -4590,9 +4802,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 4
       }
     ],
-    "sequence": 86
+    "sequence": 94
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 91, "completed": "c4"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 99, "completed": "c4"} satisfies SessionCloseResult;

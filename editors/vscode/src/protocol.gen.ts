@@ -465,7 +465,9 @@ export interface ContextRequests {
 
 /**
  * ScoreParts are the parts of a relevance score, each 0 to 1. The score is their weighted
- * mean; parts that the query gives no ground for do not count.
+ * mean; parts that the query gives no ground for do not count. How alike texts are in meaning
+ * is judged by their words alone (lexical, passage and conversation): words are reduced to
+ * their stems, synonyms are not known.
  */
 export interface ScoreParts {
   /** BM25 of the record's words, by that of the best record. */
@@ -480,8 +482,13 @@ export interface ScoreParts {
   entities: decimal;
   /** Share of the query's errors that it met too. */
   errors: decimal;
-  /** How often the conversation was come back to. */
+  /** How often the user or the model came back to the conversation: n times are n/(n+2). */
   visits: decimal;
+  /**
+   * What the conversation proved to be worth (see hexapla/learning/get): 0.5 for one of which
+   * nothing is known, and 0, without weight, as long as nothing was learned in the workspace.
+   */
+  usefulness: decimal;
 }
 
 /** ConversationEditParams says what a turn is to be. What is absent stays. */
@@ -865,6 +872,149 @@ export interface PackChange {
   fromTokens: integer;
   /** Tokens in the other. */
   toTokens: integer;
+}
+
+/** LearningGetParams asks what was learned of conversations. */
+export interface LearningGetParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The only conversation to tell of; all of which something was learned lately when absent. */
+  conversation?: string;
+  /** Most conversations to return; 20 when absent, 200 at most. */
+  limit?: integer;
+  /** As of this sequence number; the newest when absent. */
+  asOf?: integer;
+}
+
+/**
+ * LearnedConversation is what is known of the use of a conversation. The newest 64 writes that
+ * told of it count, back to the last reset.
+ */
+export interface LearnedConversation {
+  /** The conversation. */
+  conversation: string;
+  /** Context requests that named it or one of its turns, whether they were served or not. */
+  asked: integer;
+  /** The same, where the model had been given it already. */
+  reAsked: integer;
+  /** Times that it was found for the query of a context request. */
+  served: integer;
+  /** Conversations in which the model named it in contextUsed. */
+  used: integer;
+  /** Conversations in which it was served and the model's first contextUsed does not name it. */
+  unused: integer;
+  /**
+   * Queries of the user that opened a conversation and name it, or that have two files or
+   * functions or an error in common with what was said or called in it; three conversations at
+   * most that a query does not name.
+   */
+  returned: integer;
+  /** Asked, reAsked, used and returned: the part visits of a score is visits/(visits+2). */
+  visits: integer;
+  /**
+   * (good + 1) / (good + bad + 2), six decimals. used and reAsked are good by 1, asked and
+   * returned by a half, unused is bad by 1; n conversations later an occurrence counts
+   * 64/(64+n) of that.
+   */
+  usefulness: decimal;
+  /** Sequence number of the newest write that told of it; 0 for none. */
+  last: integer;
+}
+
+/** LearningGetResult is what was learned. */
+export interface LearningGetResult {
+  /** Most useful first, then those of which something was learned last. */
+  conversations: LearnedConversation[];
+  /** How many there are without the limit; of the newest 2,000 writes that taught something. */
+  total: integer;
+  /** Sequence number of the last reset of the whole workspace. */
+  reset?: integer;
+  /** The sequence number that was read. */
+  sequence: integer;
+}
+
+/** LearningResetParams takes back what was learned. */
+export interface LearningResetParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The only conversation to forget about; all when absent. */
+  conversation?: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** LearningResetResult tells what was taken back. Packs of the past stay what they were. */
+export interface LearningResetResult {
+  /** Writes that had taught something and count no more. */
+  forgotten: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** ClusterListParams asks for groups of conversations. */
+export interface ClusterListParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Most clusters to return; 20 when absent, 200 at most. */
+  limit?: integer;
+  /** As of this sequence number; the newest when absent. */
+  asOf?: integer;
+}
+
+/** ClusterMember is a conversation in a cluster. */
+export interface ClusterMember {
+  /** The conversation. */
+  conversation: string;
+  /** Its topic. */
+  topic: string;
+  /** Its kind of work: "bugInvestigation", "refactoring", "featureDevelopment" or "learning". */
+  kind: 'bugInvestigation' | 'refactoring' | 'featureDevelopment' | 'learning';
+  /** How near it is to the rest of the cluster, 0 to 1, against the nearest. */
+  score: decimal;
+  /** Of the conversation in full, by o200k_base. */
+  tokens: integer;
+}
+
+/** Cluster is a group of conversations that are about the same. */
+export interface Cluster {
+  /**
+   * The names that tell it from the others, three at most: files, functions and words that a
+   * third of the members have.
+   */
+  label: string;
+  /** Up to five of them. */
+  names: string[];
+  /** The topic of the conversation in its middle. */
+  topic: string;
+  /**
+   * What most members are: "bugInvestigation", "refactoring", "featureDevelopment" or
+   * "learning".
+   */
+  kind: 'bugInvestigation' | 'refactoring' | 'featureDevelopment' | 'learning';
+  /** Its conversations, those in the middle first. */
+  members: ClusterMember[];
+  /** When the oldest of them began, if the client told. */
+  first?: string;
+  /** When the newest of them began. */
+  last?: string;
+  /** Of all members in full, by o200k_base. */
+  tokens: integer;
+}
+
+/** ClusterListResult is the clusters. */
+export interface ClusterListResult {
+  /** Largest first, then the one with the newest conversation. */
+  clusters: Cluster[];
+  /** Clusters there are without the limit; each has two conversations or more. */
+  total: integer;
+  /** Conversations that are in none. */
+  single: integer;
+  /** Conversations that were looked at: the newest 2,000. */
+  conversations: integer;
+  /** Whether there are more. */
+  limited: boolean;
+  /** The sequence number that was read. */
+  sequence: integer;
 }
 
 /** ChangeListParams asks which files were changed. */
@@ -2169,6 +2319,33 @@ export interface ContextItem {
   inContext?: string;
   /** The deferral that this serves. */
   deferral?: string;
+  /** Whether it had been given already, in no less detail and tokens. */
+  reAsked?: boolean;
+  /** Where it stands, when it is asked for again. */
+  stands?: Standing;
+  /** Why it was found, when the request did not name it. */
+  relevance?: Relevance;
+}
+
+/** Standing is where a thing was given to the model. */
+export interface Standing {
+  /**
+   * The section of the session's newest pack; absent when it was the answer to a context
+   * request of the same conversation.
+   */
+  section?: string;
+  /** The id of the pack's item; of a conversation in several items, the first. */
+  id: string;
+}
+
+/** Relevance is why a conversation was found for a query. */
+export interface Relevance {
+  /** 0 to 1, against the best that was found. */
+  score: decimal;
+  /** Share of the query's terms, by weight, that the conversation holds; 0 to 1. */
+  coverage: decimal;
+  /** What the score is made of. */
+  parts: ScoreParts;
 }
 
 /** Deferred is a request that was not served now. */
@@ -2893,6 +3070,27 @@ export const EntityNeighborsRequest = {
 export const ContextPredictRequest = {
   method: 'hexapla/context/predict',
   type: new RequestType<ContextPredictParams, ContextPredictResult, ErrorData>('hexapla/context/predict'),
+} as const;
+
+/** Groups the workspace's conversations by what they are about. */
+export const ClusterListRequest = {
+  method: 'hexapla/cluster/list',
+  type: new RequestType<ClusterListParams, ClusterListResult, ErrorData>('hexapla/cluster/list'),
+} as const;
+
+/**
+ * Tells how often conversations were asked for, used and come back to, and what scores learned
+ * from it.
+ */
+export const LearningGetRequest = {
+  method: 'hexapla/learning/get',
+  type: new RequestType<LearningGetParams, LearningGetResult, ErrorData>('hexapla/learning/get'),
+} as const;
+
+/** Takes back what was learned, of one conversation or of all; past packs stay what they were. */
+export const LearningResetRequest = {
+  method: 'hexapla/learning/reset',
+  type: new RequestType<LearningResetParams, LearningResetResult, ErrorData>('hexapla/learning/reset'),
 } as const;
 
 /** Pins a text: it stands in every pack of the workspace and is never dropped. */

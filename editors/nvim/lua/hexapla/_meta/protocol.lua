@@ -27,6 +27,9 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/problem/lookup" # Looks an error up: where it was met before and what resolved it.
 ---| "hexapla/entity/neighbors" # Tells what is connected to a file, function, concept or error, with the conversations that show it.
 ---| "hexapla/context/predict" # Tells what the session's next turn is likely to need, with why.
+---| "hexapla/cluster/list" # Groups the workspace's conversations by what they are about.
+---| "hexapla/learning/get" # Tells how often conversations were asked for, used and come back to, and what scores learned from it.
+---| "hexapla/learning/reset" # Takes back what was learned, of one conversation or of all; past packs stay what they were.
 ---| "hexapla/pin/add" # Pins a text: it stands in every pack of the workspace and is never dropped.
 ---| "hexapla/pin/remove" # Takes a pin away.
 ---| "hexapla/pin/list" # Lists the pins of a workspace, oldest first.
@@ -302,7 +305,9 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field archiveConversations? string[] # Ids of the session's conversations that may leave layers 1 and 3.
 
 ---ScoreParts are the parts of a relevance score, each 0 to 1. The score is their weighted mean;
----parts that the query gives no ground for do not count.
+---parts that the query gives no ground for do not count. How alike texts are in meaning is judged
+---by their words alone (lexical, passage and conversation): words are reduced to their stems,
+---synonyms are not known.
 ---@class hexapla.ScoreParts
 ---@field lexical number # BM25 of the record's words, by that of the best record.
 ---@field passage number # BM25 of the turn together with those around it, by the best.
@@ -310,7 +315,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field temporal number # How near in time.
 ---@field entities number # Files, functions and concepts in common with the query.
 ---@field errors number # Share of the query's errors that it met too.
----@field visits number # How often the conversation was come back to.
+---@field visits number # How often the user or the model came back to the conversation: n times are n/(n+2).
+---@field usefulness number # What the conversation proved to be worth (see hexapla/learning/get): 0.5 for one of which nothing is known, and 0, without weight, as long as nothing was learned in the workspace.
 
 ---ConversationEditParams says what a turn is to be. What is absent stays.
 ---@class hexapla.ConversationEditParams
@@ -505,6 +511,79 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field to string # The detail in the other; "none" when it is not in it.
 ---@field fromTokens integer # Tokens in the one.
 ---@field toTokens integer # Tokens in the other.
+
+---LearningGetParams asks what was learned of conversations.
+---@class hexapla.LearningGetParams
+---@field session string # An open session of the workspace.
+---@field conversation? string # The only conversation to tell of; all of which something was learned lately when absent.
+---@field limit? integer # Most conversations to return; 20 when absent, 200 at most.
+---@field asOf? integer # As of this sequence number; the newest when absent.
+
+---LearnedConversation is what is known of the use of a conversation. The newest 64 writes that
+---told of it count, back to the last reset.
+---@class hexapla.LearnedConversation
+---@field conversation string # The conversation.
+---@field asked integer # Context requests that named it or one of its turns, whether they were served or not.
+---@field reAsked integer # The same, where the model had been given it already.
+---@field served integer # Times that it was found for the query of a context request.
+---@field used integer # Conversations in which the model named it in contextUsed.
+---@field unused integer # Conversations in which it was served and the model's first contextUsed does not name it.
+---@field returned integer # Queries of the user that opened a conversation and name it, or that have two files or functions or an error in common with what was said or called in it; three conversations at most that a query does not name.
+---@field visits integer # Asked, reAsked, used and returned: the part visits of a score is visits/(visits+2).
+---@field usefulness number # (good + 1) / (good + bad + 2), six decimals. used and reAsked are good by 1, asked and returned by a half, unused is bad by 1; n conversations later an occurrence counts 64/(64+n) of that.
+---@field last integer # Sequence number of the newest write that told of it; 0 for none.
+
+---LearningGetResult is what was learned.
+---@class hexapla.LearningGetResult
+---@field conversations hexapla.LearnedConversation[] # Most useful first, then those of which something was learned last.
+---@field total integer # How many there are without the limit; of the newest 2,000 writes that taught something.
+---@field reset? integer # Sequence number of the last reset of the whole workspace.
+---@field sequence integer # The sequence number that was read.
+
+---LearningResetParams takes back what was learned.
+---@class hexapla.LearningResetParams
+---@field session string # An open session of the workspace.
+---@field conversation? string # The only conversation to forget about; all when absent.
+---@field key? string # Idempotency key.
+
+---LearningResetResult tells what was taken back. Packs of the past stay what they were.
+---@class hexapla.LearningResetResult
+---@field forgotten integer # Writes that had taught something and count no more.
+---@field sequence integer # The workspace's newest sequence number.
+
+---ClusterListParams asks for groups of conversations.
+---@class hexapla.ClusterListParams
+---@field session string # An open session of the workspace.
+---@field limit? integer # Most clusters to return; 20 when absent, 200 at most.
+---@field asOf? integer # As of this sequence number; the newest when absent.
+
+---ClusterMember is a conversation in a cluster.
+---@class hexapla.ClusterMember
+---@field conversation string # The conversation.
+---@field topic string # Its topic.
+---@field kind "bugInvestigation"|"refactoring"|"featureDevelopment"|"learning" # Its kind of work: "bugInvestigation", "refactoring", "featureDevelopment" or "learning".
+---@field score number # How near it is to the rest of the cluster, 0 to 1, against the nearest.
+---@field tokens integer # Of the conversation in full, by o200k_base.
+
+---Cluster is a group of conversations that are about the same.
+---@class hexapla.Cluster
+---@field label string # The names that tell it from the others, three at most: files, functions and words that a third of the members have.
+---@field names string[] # Up to five of them.
+---@field topic string # The topic of the conversation in its middle.
+---@field kind "bugInvestigation"|"refactoring"|"featureDevelopment"|"learning" # What most members are: "bugInvestigation", "refactoring", "featureDevelopment" or "learning".
+---@field members hexapla.ClusterMember[] # Its conversations, those in the middle first.
+---@field first? string # When the oldest of them began, if the client told.
+---@field last? string # When the newest of them began.
+---@field tokens integer # Of all members in full, by o200k_base.
+
+---ClusterListResult is the clusters.
+---@class hexapla.ClusterListResult
+---@field clusters hexapla.Cluster[] # Largest first, then the one with the newest conversation.
+---@field total integer # Clusters there are without the limit; each has two conversations or more.
+---@field single integer # Conversations that are in none.
+---@field conversations integer # Conversations that were looked at: the newest 2,000.
+---@field limited boolean # Whether there are more.
+---@field sequence integer # The sequence number that was read.
 
 ---ChangeListParams asks which files were changed.
 ---@class hexapla.ChangeListParams
@@ -1134,6 +1213,20 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field cursor? string # Where the passages go on.
 ---@field inContext? string # The model has it: the item of the session's pack before, such as "served:r4:1", "c12" or "c12#3", or the id in this answer, that shows no less.
 ---@field deferral? string # The deferral that this serves.
+---@field reAsked? boolean # Whether it had been given already, in no less detail and tokens.
+---@field stands? hexapla.Standing # Where it stands, when it is asked for again.
+---@field relevance? hexapla.Relevance # Why it was found, when the request did not name it.
+
+---Standing is where a thing was given to the model.
+---@class hexapla.Standing
+---@field section? string # The section of the session's newest pack; absent when it was the answer to a context request of the same conversation.
+---@field id string # The id of the pack's item; of a conversation in several items, the first.
+
+---Relevance is why a conversation was found for a query.
+---@class hexapla.Relevance
+---@field score number # 0 to 1, against the best that was found.
+---@field coverage number # Share of the query's terms, by weight, that the conversation holds; 0 to 1.
+---@field parts hexapla.ScoreParts # What the score is made of.
 
 ---Deferred is a request that was not served now.
 ---@class hexapla.Deferred
