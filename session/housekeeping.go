@@ -86,7 +86,8 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	out := kept{exchange: digest.Exchange{Tokens: tokens, Conversation: layers.Conversation{
 		ID: c.id, Session: c.record.Session, Opened: c.record.Opened, Outcome: c.record.Outcome, Turns: turns,
 	}}}
-	trio := trioRecord{Header: digest.Header(out.exchange, counter), Summary: digest.Summary(out.exchange, counter)}
+	work := digest.Work(turns)
+	trio := trioRecord{Header: digest.Header(out.exchange, counter), Summary: digest.Summary(out.exchange, counter), Work: &work}
 	if c.record.Outcome != layers.OutcomeCompleted || trio.Header.Outcome == layers.OutcomeOngoing {
 		// The rule may infer that a completed conversation ended in an error;
 		// otherwise what the client says of the end holds.
@@ -295,13 +296,13 @@ func triosOf(v storage.View, r renewal, n int) ([]digest.Trio, error) {
 			}
 		}
 		if ok && (r.ongoing == nil || r.ongoing.Conversation.ID != entry.ID) {
-			out = append(out, digest.Trio(trio))
+			out = append(out, digest.Trio{Header: trio.Header, Summary: trio.Summary})
 		}
 	}
 	for i := range r.done { // opened and completed by this very write
 		id := r.done[i].trio.Header.ID
 		if len(out) == 0 || out[len(out)-1].Header.ID != id && !contains(entries, id) {
-			out = append(out, digest.Trio(r.done[i].trio))
+			out = append(out, digest.Trio{Header: r.done[i].trio.Header, Summary: r.done[i].trio.Summary})
 		}
 	}
 	return out, nil

@@ -185,7 +185,7 @@ func (ws *Workspace) resolve(snapshot *storage.Snapshot, req *PackRequest) error
 // packInput reads what a pack is built of from a snapshot.
 func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, session string, req PackRequest) (*packer, layers.Input, error) {
 	var err error
-	p := &packer{ws: ws, session: session, snapshot: snapshot, view: snapshot.View(), counter: ws.counter(req.Model), heads: &ws.heads}
+	p := &packer{ws: ws, session: session, snapshot: snapshot, view: snapshot.View(), counter: ws.counter(req.Model), heads: &ws.heads, profiles: profiler{ws, session}}
 	if req.Prices != nil {
 		p.prices = *req.Prices
 	}
@@ -215,9 +215,9 @@ func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, 
 	}
 	return p, p.withBudget(layers.Input{
 		Seed: p.seed(req), Session: session, Sequence: p.view.Seq(), Layout: req.Layout,
-		Policy: ws.opts.Policy, Settings: ws.settings, Count: p.counter,
+		Policy: p.policy, Settings: ws.settings, Count: p.counter,
 		System: p.system(req.System), Pins: pins, Stream: p.stream.conversations, Errors: p.stream.errors, Gate: p.stream.gate, Prices: p.prices, Start: p.stream.start,
-		WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
+		StartSeq: p.stream.startSeq, Profiles: p.stream.spans, WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
 	}, req.Budget), nil
 }
 

@@ -23,6 +23,7 @@ const (
 	kindHousekeeping = "housekeeping"
 	kindUsage        = "usage"
 	kindPin          = "pin"
+	kindProfile      = "profile"
 )
 
 // Counters of a workspace.
@@ -74,6 +75,9 @@ type outputRecord struct {
 type trioRecord struct {
 	Header  layers.Header  `json:"header"`
 	Summary layers.Summary `json:"summary"`
+	// Work is what its calls did, by which profiles are chosen: nil in records of
+	// programs that did not count.
+	Work *layers.Work `json:"work,omitempty"`
 }
 
 // servedRecord is the body of a served record: what a context request was
@@ -138,6 +142,7 @@ const (
 )
 
 func listOfSession(session string) string      { return "session/" + session + "/conversations" }
+func listOfProfiles(session string) string     { return "session/" + session + "/profiles" }
 func listOfUsage(model string) string          { return "usage/" + model }
 func listOfServed(session string) string       { return "session/" + session + "/served" }
 func listOfTurns(conversation string) string   { return conversation + "/turns" }

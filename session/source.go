@@ -24,6 +24,8 @@ type packer struct {
 	snapshot *storage.Snapshot
 	counter  layers.Counter
 	stream   stream
+	policy   layers.Policy // of the window
+	profiles profiler
 	heads    *headCache
 	memo     memo
 	prices   layers.CachePrices
@@ -371,7 +373,7 @@ func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 
 // summarised returns the ids of layer 3, newest first.
 func (p *packer) summarised(v storage.View) ([]string, error) {
-	want := p.ws.opts.Policy.Summaries
+	want := p.policy.Summaries
 	own, err := v.List(listOfSession(p.session), max(0, p.stream.base-want), p.stream.base)
 	if err != nil {
 		return nil, err

@@ -87,7 +87,10 @@ func (ws *Workspace) thread(v storage.View, conversation string, counter layers.
 		if err != nil {
 			return nil, nil, err
 		}
-		s := &shaper{counter: counter, policy: ws.opts.Policy, read: ws.readText}
+		shape, err := ws.shapeOf(v, conversation)
+		if err != nil {
+			return nil, nil, err
+		}
 		for _, entry := range entries {
 			record, err := v.Get(entry.Seq)
 			if err != nil {
@@ -97,6 +100,7 @@ func (ws *Workspace) thread(v storage.View, conversation string, counter layers.
 			if err := json.Unmarshal(record.Body, &body); err != nil {
 				return nil, nil, fmt.Errorf("read turn %q: %w", entry.ID, err)
 			}
+			s := &shaper{counter: counter, policy: shape.at(entry.Seq), read: ws.readText}
 			t.add(s.pieces(conversation, &body.Turn, entry.Seq), &body.Turn)
 		}
 	}
