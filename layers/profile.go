@@ -101,7 +101,7 @@ func DefaultProfiles() Profiles {
 		Debugging: Profile{
 			ActiveMemory: 6, Summaries: 5, Retrieved: 4, RelatedCoveragePercent: 30,
 			ResultCap: 600, ExcerptCap: 340, CallCap: 400, CallBriefCap: 160, LowWaterPercent: 33, OpenErrors: 10,
-			Weights: Weights{Tests: 120, Failed: 300},
+			Weights: Weights{Tests: 150, Failed: 400},
 		},
 		Exploration: Profile{
 			ActiveMemory: 4, Summaries: 8, Retrieved: 5, RelatedCoveragePercent: 30,

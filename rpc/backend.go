@@ -71,6 +71,8 @@ func (b *backend) Handlers() map[string]Handler {
 		wire.MethodPackDiff:             Typed(b.packDiff),
 		wire.MethodPackReceipt:          Typed(b.packReceipt),
 		wire.MethodPackUndo:             Typed(b.packUndo),
+		wire.MethodProfileGet:           Typed(b.profileGet),
+		wire.MethodProfileSet:           Typed(b.profileSet),
 		wire.MethodAuditQuery:           Typed(b.auditQuery),
 		wire.MethodInstructionsGet:      Typed(b.instructionsGet),
 		wire.MethodMetricsGet:           Typed(b.metricsGet),

@@ -25,11 +25,14 @@ type auditRecord struct {
 	Sections []AuditSection `json:"sections"`
 	Tokens   int            `json:"tokens"`
 	Epoch    int64          `json:"epoch,omitempty"`
-	Reason   string         `json:"reason,omitempty"` // of the epoch; "" in entries of programs that did not note it
-	Dropped  []layers.Drop  `json:"dropped"`
-	Drops    int            `json:"drops,omitempty"` // with those that are not listed
-	Settings string         `json:"settings"`
-	Measures *packMeasures  `json:"measures,omitempty"` // nil in entries of programs that did not measure
+	// LaidOut is the profile of the newest fold; "" in entries of programs that knew
+	// none.
+	LaidOut  layers.ProfileName `json:"laidOut,omitempty"`
+	Reason   string             `json:"reason,omitempty"` // of the epoch; "" in entries of programs that did not note it
+	Dropped  []layers.Drop      `json:"dropped"`
+	Drops    int                `json:"drops,omitempty"` // with those that are not listed
+	Settings string             `json:"settings"`
+	Measures *packMeasures      `json:"measures,omitempty"` // nil in entries of programs that did not measure
 }
 
 // packMeasures is what metrics need to know of a pack beyond what is in it. It
@@ -78,7 +81,7 @@ func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply, me
 	pack := reply.Pack
 	record := auditRecord{
 		Session: session, Checksum: reply.Checksum, Previous: reply.Previous, Sequence: pack.Sequence, Time: ws.opts.Now(),
-		Request: req, Tokens: pack.Used(), Epoch: pack.Epoch, Reason: pack.EpochReason,
+		Request: req, Tokens: pack.Used(), Epoch: pack.Epoch, Reason: pack.EpochReason, LaidOut: pack.LaidOut,
 		Dropped: pack.Dropped[:min(len(pack.Dropped), maxAuditDrops)], Drops: len(pack.Dropped), Settings: pack.Settings, Measures: measures,
 	}
 	if reply.Loss != nil {

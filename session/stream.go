@@ -26,6 +26,7 @@ type stream struct {
 	pending       int         // tokens of the whole input that is not recorded yet
 	startSeq      int64       // sequence at which the window was moved in the middle of start; 0 if its opening moved it
 	spans         []layers.ProfileSpan
+	profile       ProfileState
 }
 
 // streamOf reads the stream of a session. pending, if there is one, is the
@@ -55,6 +56,9 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 		return s, err
 	}
 	s.spans = spans
+	if s.profile, err = p.profiles.state(v, s.base+len(first)-1); err != nil {
+		return s, err
+	}
 	p.policy = spans[first[min(max(s.start, 0), len(first)-1)]].Policy
 	served, err := p.served()
 	if err != nil {
