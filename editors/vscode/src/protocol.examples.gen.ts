@@ -46,6 +46,11 @@ import type {
   PinListResult,
   PinRemoveParams,
   PinRemoveResult,
+  ProfileGetParams,
+  ProfileGetResult,
+  ProfileParams,
+  ProfileSetParams,
+  ProfileSetResult,
   RecordedParams,
   ReferenceLookupParams,
   ReferenceLookupResult,
@@ -211,7 +216,7 @@ export const packBuildLoopParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildLoopResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -274,7 +279,7 @@ export const packBuildLoopResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "10a678dc477a28cf",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -295,6 +300,15 @@ export const packBuildLoopResult = {
       "stablePrefixBytes": 351,
       "epoch": 3,
       "epochReason": "start",
+      "headroomTokens": 2163,
+      "foldExpectedInCalls": 6,
+      "profile": {
+        "profile": "balanced",
+        "mode": "settings",
+        "reason": "it is the mode of the settings",
+        "laidOut": "balanced",
+        "laidOutAt": 3
+      },
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
@@ -307,7 +321,7 @@ export const packBuildLoopResult = {
 // testdata/protocol/examples/event-packed/loop.json
 export const eventPackedLoopParams = {
     "session": "main",
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
     "sequence": 9,
     "tokens": 399,
     "available": 3000,
@@ -325,7 +339,7 @@ export const packBuildRenderingParams = {
     "render": "anthropic-messages"
   } satisfies PackBuildParams;
 export const packBuildRenderingResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -388,7 +402,7 @@ export const packBuildRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "10a678dc477a28cf",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -409,6 +423,15 @@ export const packBuildRenderingResult = {
       "stablePrefixBytes": 351,
       "epoch": 3,
       "epochReason": "start",
+      "headroomTokens": 2163,
+      "foldExpectedInCalls": 6,
+      "profile": {
+        "profile": "balanced",
+        "mode": "settings",
+        "reason": "it is the mode of the settings",
+        "laidOut": "balanced",
+        "laidOutAt": 3
+      },
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
@@ -1286,7 +1309,7 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+    "checksum": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
@@ -1424,7 +1447,7 @@ export const packBuildInputResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 43,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "10a678dc477a28cf",
       "stablePrefixBytes": 2947,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
       "tokens": {
@@ -1445,6 +1468,15 @@ export const packBuildInputResult = {
       "stablePrefixBytes": 2947,
       "epoch": 3,
       "epochReason": "start",
+      "headroomTokens": 1645,
+      "foldExpectedInCalls": 12,
+      "profile": {
+        "profile": "balanced",
+        "mode": "settings",
+        "reason": "it is the mode of the settings",
+        "laidOut": "balanced",
+        "laidOutAt": 3
+      },
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
@@ -1474,11 +1506,11 @@ export const packBuildTooSmallError = {
 // testdata/protocol/examples/pack-replay/match.json
 export const packReplayMatchParams = {
     "session": "main",
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8"
+    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0"
   } satisfies PackReplayParams;
 export const packReplayMatchResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "rebuilt": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+    "rebuilt": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
     "match": true,
     "pack": {
       "branches": {
@@ -1542,7 +1574,7 @@ export const packReplayMatchResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "10a678dc477a28cf",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -1561,7 +1593,7 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "aa3e7bc3c6aac508aadc14fdcd4a316385710cfd88345af538de8cf09e4b4482",
+    "checksum": "f57e11ad60fc443cb1242f755fb69dd45af3650746f7371abb2e751f7671c8d6",
     "sequence": 43,
     "encoding": "o200k_base",
     "estimate": false,
@@ -1574,6 +1606,13 @@ export const packExplainTightResult = {
       "context": 188,
       "input": 0,
       "fullHistory": 429
+    },
+    "profile": {
+      "profile": "balanced",
+      "mode": "settings",
+      "reason": "it is the mode of the settings",
+      "laidOut": "balanced",
+      "laidOutAt": 41
     },
     "candidates": [
       {
@@ -1864,7 +1903,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "aa3e7bc3c6aac508aadc14fdcd4a316385710cfd88345af538de8cf09e4b4482",
+        "checksum": "f57e11ad60fc443cb1242f755fb69dd45af3650746f7371abb2e751f7671c8d6",
         "encoding": "o200k_base",
         "used": 188,
         "sections": [
@@ -1877,7 +1916,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "8c37ce7270ad80d2eccb3436c98170862ebbb58b44eddc36a6dce3091002b37a",
+        "checksum": "0513914746929a0db196059f6a1daa5f3e9674d454101287c4182afdfd282a56",
         "encoding": "o200k_base",
         "used": 936,
         "sections": [
@@ -1912,7 +1951,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "411898232e26d2c01363df4201ae20f95cc689ff2de83bda2b96c414331f1c70",
+        "checksum": "6fbec076591101bce7ed167fb31e18790a78f0e8b4161ff36d42b137517ca1f6",
         "encoding": "cl100k_base",
         "used": 188,
         "sections": [
@@ -1925,7 +1964,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "0af71b4d25c579a4e34f8a2ae3f80101af02a799ba24dceb2d472e30fd30e62f",
+        "checksum": "690de57908f4ee7324b5b16e5138a5f052ba9bca3787220dc111d223dea271d3",
         "encoding": "cl100k_base",
         "used": 937,
         "sections": [
@@ -1950,12 +1989,12 @@ export const packWhatIfTooManyError = {
 // testdata/protocol/examples/pack-diff/loop.json
 export const packDiffLoopParams = {
     "session": "main",
-    "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "to": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+    "from": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+    "to": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
-      "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+      "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
       "match": true,
       "sequence": 9,
       "used": 399,
@@ -1964,7 +2003,7 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+      "checksum": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
       "match": true,
       "sequence": 43,
       "used": 971,
@@ -2103,7 +2142,7 @@ export const packDiffLoopResult = {
 // testdata/protocol/examples/pack-diff/unknown.json
 export const packDiffUnknownParams = {
     "session": "main",
-    "from": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "from": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
     "to": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies PackDiffParams;
 export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "to"} satisfies ErrorData;
@@ -2111,7 +2150,7 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
 export const packBuildLessResult = {
-    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
+    "checksum": "1195feb17fe9eac6d1cb002c945a35b50c182728cb51e34c82b822ef5b148a9c",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
@@ -2172,7 +2211,7 @@ export const packBuildLessResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 43,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "10a678dc477a28cf",
       "stablePrefixBytes": 410,
       "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
       "tokens": {
@@ -2193,6 +2232,15 @@ export const packBuildLessResult = {
       "stablePrefixBytes": 410,
       "epoch": 41,
       "epochReason": "budget",
+      "headroomTokens": 256,
+      "foldExpectedInCalls": 1,
+      "profile": {
+        "profile": "balanced",
+        "mode": "settings",
+        "reason": "it is the mode of the settings",
+        "laidOut": "balanced",
+        "laidOutAt": 41
+      },
       "breakpoints": [
         {"bytes": 94, "tokens": 21, "section": "currentContext", "ttl": "1h"},
         {"bytes": 410, "tokens": 122, "section": "retrieved", "ttl": "5m"}
@@ -2209,7 +2257,7 @@ export const packBuildLessResult = {
       }
     },
     "loss": {
-      "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+      "previous": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
       "items": 19,
       "tokens": 862
     }
@@ -2218,11 +2266,11 @@ export const packBuildLessResult = {
 // testdata/protocol/examples/pack-receipt/less.json
 export const packReceiptLessParams = {
     "session": "main",
-    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535"
+    "checksum": "1195feb17fe9eac6d1cb002c945a35b50c182728cb51e34c82b822ef5b148a9c"
   } satisfies PackReceiptParams;
 export const packReceiptLessResult = {
     "from": {
-      "checksum": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+      "checksum": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
       "match": true,
       "sequence": 43,
       "used": 971,
@@ -2231,7 +2279,7 @@ export const packReceiptLessResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
+      "checksum": "1195feb17fe9eac6d1cb002c945a35b50c182728cb51e34c82b822ef5b148a9c",
       "match": true,
       "sequence": 43,
       "used": 122,
@@ -2248,7 +2296,7 @@ export const packReceiptLessResult = {
         "fromTokens": 11,
         "toTokens": 0,
         "reason": "request",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
       },
       {
         "id": "guardrails",
@@ -2258,7 +2306,7 @@ export const packReceiptLessResult = {
         "fromTokens": 10,
         "toTokens": 0,
         "reason": "request",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
       },
       {
         "id": "currentContext",
@@ -2268,7 +2316,7 @@ export const packReceiptLessResult = {
         "fromTokens": 8,
         "toTokens": 21,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
       },
       {
         "id": "c1#1",
@@ -2328,7 +2376,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
       },
       {
         "id": "c2#1",
@@ -2358,7 +2406,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
       },
       {
         "id": "c3#2",
@@ -2418,7 +2466,7 @@ export const packReceiptLessResult = {
         "fromTokens": 54,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
       },
       {
         "id": "c3#4",
@@ -2428,7 +2476,7 @@ export const packReceiptLessResult = {
         "fromTokens": 14,
         "toTokens": 0,
         "reason": "request",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
       }
     ],
     "counts": [
@@ -2456,7 +2504,7 @@ export const packReceiptLessResult = {
         "kind": "instructions",
         "text": "Please keep the message short.",
         "survived": false,
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
       },
       {
         "kind": "errors",
@@ -2504,7 +2552,7 @@ export const packReceiptLessResult = {
         "kind": "numbers",
         "text": "1.26",
         "survived": false,
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344"
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
       },
       {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
       {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
@@ -2523,13 +2571,13 @@ export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
     "session": "main",
-    "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
+    "checksum": "1195feb17fe9eac6d1cb002c945a35b50c182728cb51e34c82b822ef5b148a9c",
     "maxTokens": 120,
     "key": "undo-1"
   } satisfies PackUndoParams;
 export const packUndoLessResult = {
-    "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
-    "rebuilt": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+    "previous": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+    "rebuilt": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
     "match": true,
     "pack": {
       "branches": {
@@ -2668,7 +2716,7 @@ export const packUndoLessResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 43,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "10a678dc477a28cf",
       "stablePrefixBytes": 2947,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
       "tokens": {
@@ -2689,12 +2737,12 @@ export const packUndoLessResult = {
     "notRestored": [
       {
         "id": "c3#4",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
         "reason": "pack_only"
       },
       {
         "id": "currentContext",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
         "reason": "pack_only"
       },
       {"id": "served:r2:1", "handle": "c2", "reason": "budget"},
@@ -2702,14 +2750,14 @@ export const packUndoLessResult = {
       {"id": "c3#2", "handle": "c3#2", "reason": "budget"},
       {
         "id": "context:c3",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
         "reason": "pack_only"
       },
       {"id": "c2#2", "handle": "c2#2", "reason": "budget"},
       {"id": "c2#1", "handle": "c2#1", "reason": "budget"},
       {
         "id": "context:c2",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
         "reason": "pack_only"
       },
       {"id": "c1#4", "handle": "c1#4", "reason": "budget"},
@@ -2719,17 +2767,17 @@ export const packUndoLessResult = {
       {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
       {
         "id": "currentContext",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
         "reason": "pack_only"
       },
       {
         "id": "guardrails",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
         "reason": "pack_only"
       },
       {
         "id": "environment",
-        "handle": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
         "reason": "pack_only"
       }
     ],
@@ -2747,12 +2795,12 @@ export const packUndoUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
     "session": "main",
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
     "render": "gemini-contents"
   } satisfies PackReplayParams;
 export const packReplayRenderingResult = {
-    "checksum": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
-    "rebuilt": "cb4104886e40fd0c71a55e1a3e5ed16a6ef16deba9fedbfa3dbe45509ff6b7f8",
+    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+    "rebuilt": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
     "match": true,
     "pack": {
       "branches": {
@@ -2816,7 +2864,7 @@ export const packReplayRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ad57a2ceb7e94627",
+      "settings": "10a678dc477a28cf",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -2971,8 +3019,8 @@ export const auditQueryNewestResult = {
       {
         "entry": 4,
         "session": "main",
-        "checksum": "1dd9a5ed7237724adffd662bc137cd4e3fc4aef146f772b0dccfeeac375a1535",
-        "previous": "542345efb5a457dbf66a50140879a01cf684ae90e796f1b2b7bccf4171119344",
+        "checksum": "1195feb17fe9eac6d1cb002c945a35b50c182728cb51e34c82b822ef5b148a9c",
+        "previous": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
         "lost": 19,
         "sequence": 43,
         "time": "2026-11-21T08:45:30.953Z",
@@ -2994,7 +3042,7 @@ export const auditQueryNewestResult = {
           {"id": "served:r2:2", "from": "full", "to": "line", "reason": "budget", "saved": 96}
         ],
         "droppedTotal": 7,
-        "settings": "ad57a2ceb7e94627"
+        "settings": "10a678dc477a28cf"
       }
     ],
     "cursor": "4"
@@ -3496,6 +3544,82 @@ export const metricsGetWindowResult = {
 // testdata/protocol/examples/metrics-get/backwards.json
 export const metricsGetBackwardsError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "until"} satisfies ErrorData;
 
+// testdata/protocol/examples/profile-get/settings.json
+export const profileGetSettingsParams = {"session": "main"} satisfies ProfileGetParams;
+export const profileGetSettingsResult = {
+    "profile": "balanced",
+    "mode": "settings",
+    "reason": "it is the mode of the settings",
+    "laidOut": "balanced",
+    "laidOutAt": 41,
+    "since": 2,
+    "scores": [
+      {"profile": "codeIntensive", "score": 0},
+      {"profile": "debugging", "score": 100},
+      {"profile": "exploration", "score": 55},
+      {"profile": "maintenance", "score": 0}
+    ],
+    "numbers": {
+      "activeMemory": 5,
+      "summaries": 5,
+      "retrieved": 3,
+      "relatedCoveragePercent": 35,
+      "resultCap": 500,
+      "excerptCap": 300,
+      "callCap": 400,
+      "callBriefCap": 160,
+      "lowWaterPercent": 33,
+      "openErrors": 5
+    },
+    "sequence": 47
+  } satisfies ProfileGetResult;
+
+// testdata/protocol/examples/profile-set/debugging.json
+export const profileSetDebuggingParams = {"session": "main", "profile": "debugging", "now": true, "key": "profile-1"} satisfies ProfileSetParams;
+export const profileSetDebuggingResult = {
+    "profile": "debugging",
+    "mode": "manual",
+    "reason": "it was set by hand at sequence 48",
+    "laidOut": "balanced",
+    "laidOutAt": 41,
+    "since": 48,
+    "scores": [
+      {"profile": "codeIntensive", "score": 0},
+      {"profile": "debugging", "score": 100},
+      {"profile": "exploration", "score": 55},
+      {"profile": "maintenance", "score": 0}
+    ],
+    "numbers": {
+      "activeMemory": 6,
+      "summaries": 5,
+      "retrieved": 4,
+      "relatedCoveragePercent": 30,
+      "resultCap": 600,
+      "excerptCap": 340,
+      "callCap": 400,
+      "callBriefCap": 160,
+      "lowWaterPercent": 33,
+      "openErrors": 10
+    },
+    "sequence": 48,
+    "previous": "balanced"
+  } satisfies ProfileSetResult;
+
+// testdata/protocol/examples/event-profile/debugging.json
+export const eventProfileDebuggingParams = {
+    "session": "main",
+    "profile": "debugging",
+    "mode": "manual",
+    "reason": "it was set by hand at sequence 48",
+    "laidOut": "balanced",
+    "laidOutAt": 41,
+    "previous": "balanced",
+    "sequence": 48
+  } satisfies ProfileParams;
+
+// testdata/protocol/examples/profile-set/unknown.json
+export const profileSetUnknownError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "profile"} satisfies ErrorData;
+
 // testdata/protocol/examples/session-list/workspace.json
 export const sessionListWorkspaceParams = {"workspace": {"uri": "file:///projects/brewlog"}} satisfies SessionListParams;
 export const sessionListWorkspaceResult = {
@@ -3510,9 +3634,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 47
+    "sequence": 48
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 52, "completed": "c3"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 53, "completed": "c3"} satisfies SessionCloseResult;
