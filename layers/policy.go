@@ -96,7 +96,7 @@ func DefaultPolicy() Policy {
 	return Policy{
 		ActiveMemory: 5, WindowStep: 5, WindowDeferrals: 3, Summaries: 5, Retrieved: 3, RelatedCoveragePercent: 35,
 		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
-		LowWaterPercent: 33, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
+		LowWaterPercent: 33, OpeningFoldPercent: 50, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
 		OpenErrors: 5, FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
 	}
 }

@@ -95,7 +95,7 @@ func DefaultProfiles() Profiles {
 		Mode: ProfileBalanced, Conversations: 3, InARow: 2, LookBack: 8, LeastCalls: 6, LeastScore: 50,
 		CodeIntensive: Profile{
 			ActiveMemory: 5, Summaries: 5, Retrieved: 2, RelatedCoveragePercent: 40,
-			ResultCap: 450, ExcerptCap: 280, CallCap: 500, CallBriefCap: 200, LowWaterPercent: 33, OpenErrors: 5,
+			ResultCap: 500, ExcerptCap: 300, CallCap: 500, CallBriefCap: 200, LowWaterPercent: 33, OpenErrors: 5,
 			Weights: Weights{Edits: 250, Failed: -50, Searches: -50},
 		},
 		Debugging: Profile{
@@ -105,12 +105,12 @@ func DefaultProfiles() Profiles {
 		},
 		Exploration: Profile{
 			ActiveMemory: 4, Summaries: 8, Retrieved: 5, RelatedCoveragePercent: 30,
-			ResultCap: 400, ExcerptCap: 250, CallCap: 300, CallBriefCap: 120, LowWaterPercent: 33, OpenErrors: 5,
+			ResultCap: 450, ExcerptCap: 280, CallCap: 400, CallBriefCap: 160, LowWaterPercent: 33, OpenErrors: 5,
 			Weights: Weights{Reads: 110, Searches: 130, Edits: -150},
 		},
 		Maintenance: Profile{
 			ActiveMemory: 3, Summaries: 3, Retrieved: 2, RelatedCoveragePercent: 45,
-			ResultCap: 300, ExcerptCap: 200, CallCap: 300, CallBriefCap: 120, LowWaterPercent: 33, OpenErrors: 5,
+			ResultCap: 400, ExcerptCap: 250, CallCap: 300, CallBriefCap: 120, LowWaterPercent: 33, OpenErrors: 5,
 			Weights: Weights{Upkeep: 160, Commands: 80, Edits: -50, Failed: -50},
 		},
 	}

@@ -178,7 +178,7 @@ func (s *Session) SetProfile(ctx context.Context, req ProfileRequest) (ProfileRe
 			return written{before.Profile, v.Seq()}, err
 		}
 		seq := tx.Put(storage.Draft{
-			Kind: kindProfile, ID: s.ID, Parent: s.ID, Lists: []string{listOfProfiles(s.ID)},
+			Kind: kindProfile, ID: tx.NextID("f"), Parent: s.ID, Lists: []string{listOfProfiles(s.ID)},
 			Body: encode(profileRecord{Profile: req.Profile, Now: req.Now}),
 		})
 		return written{before.Profile, seq}, nil

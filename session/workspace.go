@@ -128,6 +128,7 @@ func settingsOf(opts *workspaceOptions) settings {
 // parseSettings reads what a pack of the past was built with.
 func parseSettings(data []byte) (settings, error) {
 	s := settings{Policy: layers.DefaultPolicy()}
+	s.OpeningFoldPercent = 0 // what programs did that do not name it
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&s); err != nil {

@@ -216,7 +216,7 @@ export const packBuildLoopParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildLoopResult = {
-    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+    "checksum": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -279,7 +279,7 @@ export const packBuildLoopResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "10a678dc477a28cf",
+      "settings": "15dca6386705a2d4",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -321,7 +321,7 @@ export const packBuildLoopResult = {
 // testdata/protocol/examples/event-packed/loop.json
 export const eventPackedLoopParams = {
     "session": "main",
-    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+    "checksum": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
     "sequence": 9,
     "tokens": 399,
     "available": 3000,
@@ -339,7 +339,7 @@ export const packBuildRenderingParams = {
     "render": "anthropic-messages"
   } satisfies PackBuildParams;
 export const packBuildRenderingResult = {
-    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+    "checksum": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -402,7 +402,7 @@ export const packBuildRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "10a678dc477a28cf",
+      "settings": "15dca6386705a2d4",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -1309,7 +1309,7 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+    "checksum": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
@@ -1447,7 +1447,7 @@ export const packBuildInputResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 43,
       "session": "main",
-      "settings": "10a678dc477a28cf",
+      "settings": "15dca6386705a2d4",
       "stablePrefixBytes": 2947,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
       "tokens": {
@@ -1506,11 +1506,11 @@ export const packBuildTooSmallError = {
 // testdata/protocol/examples/pack-replay/match.json
 export const packReplayMatchParams = {
     "session": "main",
-    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0"
+    "checksum": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9"
   } satisfies PackReplayParams;
 export const packReplayMatchResult = {
-    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
-    "rebuilt": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+    "checksum": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
+    "rebuilt": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
     "match": true,
     "pack": {
       "branches": {
@@ -1574,7 +1574,7 @@ export const packReplayMatchResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "10a678dc477a28cf",
+      "settings": "15dca6386705a2d4",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -1593,7 +1593,7 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "f57e11ad60fc443cb1242f755fb69dd45af3650746f7371abb2e751f7671c8d6",
+    "checksum": "ee90a961a53bd4923fa9f923216ee6e5ca5648b65b90d734314201044323f38d",
     "sequence": 43,
     "encoding": "o200k_base",
     "estimate": false,
@@ -1646,7 +1646,8 @@ export const packExplainTightResult = {
         "fullDetail": "summary",
         "fullTokens": 69,
         "reason": "budget",
-        "replacedBy": "c1"
+        "replacedBy": "c1",
+        "entersAt": 731
       },
       {
         "id": "c1#1",
@@ -1752,7 +1753,7 @@ export const packExplainTightResult = {
         "fullTokens": 14,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 1028
+        "entersAt": 608
       },
       {
         "id": "c2#2",
@@ -1764,7 +1765,7 @@ export const packExplainTightResult = {
         "fullTokens": 31,
         "reason": "budget",
         "replacedBy": "c2",
-        "entersAt": 1028
+        "entersAt": 608
       },
       {
         "id": "c2",
@@ -1798,7 +1799,7 @@ export const packExplainTightResult = {
         "fullTokens": 34,
         "reason": "rollup",
         "replacedBy": "currentContext",
-        "entersAt": 1028
+        "entersAt": 608
       },
       {
         "id": "c3#1",
@@ -1821,7 +1822,7 @@ export const packExplainTightResult = {
         "fullTokens": 26,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 608
       },
       {
         "id": "served:r1:1",
@@ -1833,7 +1834,7 @@ export const packExplainTightResult = {
         "fullTokens": 75,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 608
       },
       {
         "id": "c3#3",
@@ -1845,7 +1846,7 @@ export const packExplainTightResult = {
         "fullTokens": 13,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 608
       },
       {
         "id": "served:r2:1",
@@ -1857,7 +1858,7 @@ export const packExplainTightResult = {
         "fullTokens": 51,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 608
       },
       {
         "id": "served:r2:2",
@@ -1869,7 +1870,7 @@ export const packExplainTightResult = {
         "fullTokens": 109,
         "reason": "budget",
         "replacedBy": "names",
-        "entersAt": 605
+        "entersAt": 608
       }
     ]
   } satisfies PackExplainResult;
@@ -1903,7 +1904,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "f57e11ad60fc443cb1242f755fb69dd45af3650746f7371abb2e751f7671c8d6",
+        "checksum": "ee90a961a53bd4923fa9f923216ee6e5ca5648b65b90d734314201044323f38d",
         "encoding": "o200k_base",
         "used": 188,
         "sections": [
@@ -1916,7 +1917,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "0513914746929a0db196059f6a1daa5f3e9674d454101287c4182afdfd282a56",
+        "checksum": "8dc819206377f6c755a5465bd8872b19225d6919c0890dbff97ba32f0b4154f8",
         "encoding": "o200k_base",
         "used": 936,
         "sections": [
@@ -1951,7 +1952,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "6fbec076591101bce7ed167fb31e18790a78f0e8b4161ff36d42b137517ca1f6",
+        "checksum": "e6c548ffb635eecfdbc8f39f08850735bad3ef6bb1bed4ce5bc79740c8dd789a",
         "encoding": "cl100k_base",
         "used": 188,
         "sections": [
@@ -1964,7 +1965,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "690de57908f4ee7324b5b16e5138a5f052ba9bca3787220dc111d223dea271d3",
+        "checksum": "8e3016afa346f752ff72d739226f07487c2253684222c97bf66ceafb7273d601",
         "encoding": "cl100k_base",
         "used": 937,
         "sections": [
@@ -1989,12 +1990,12 @@ export const packWhatIfTooManyError = {
 // testdata/protocol/examples/pack-diff/loop.json
 export const packDiffLoopParams = {
     "session": "main",
-    "from": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
-    "to": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
+    "from": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
+    "to": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
-      "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+      "checksum": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
       "match": true,
       "sequence": 9,
       "used": 399,
@@ -2003,7 +2004,7 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+      "checksum": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
       "match": true,
       "sequence": 43,
       "used": 971,
@@ -2142,7 +2143,7 @@ export const packDiffLoopResult = {
 // testdata/protocol/examples/pack-diff/unknown.json
 export const packDiffUnknownParams = {
     "session": "main",
-    "from": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+    "from": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
     "to": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies PackDiffParams;
 export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "to"} satisfies ErrorData;
@@ -2150,10 +2151,10 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
 export const packBuildLessResult = {
-    "checksum": "1195feb17fe9eac6d1cb002c945a35b50c182728cb51e34c82b822ef5b148a9c",
+    "checksum": "4be0b7dae9d46459eac905944e45f31d59de12b0ed277b242bca77e6cdb34e66",
     "pack": {
       "branches": {
-        "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
+        "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c1 summary (folded)\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
         "systemPrompt": "",
         "userInput": ""
       },
@@ -2162,10 +2163,8 @@ export const packBuildLessResult = {
         {"from": "full", "id": "c1#1..c1#4", "reason": "budget", "saved": 408, "to": "none"},
         {"from": "full", "id": "c2#1..c2#2", "reason": "budget", "saved": 45, "to": "none"},
         {"from": "full", "id": "c3#2", "reason": "budget", "saved": 26, "to": "none"},
-        {"from": "full", "id": "served:r1:1", "reason": "budget", "saved": 75, "to": "none"},
-        {"from": "full", "id": "c3#3", "reason": "budget", "saved": 13, "to": "none"},
-        {"from": "full", "id": "served:r2:1", "reason": "budget", "saved": 42, "to": "line"},
-        {"from": "full", "id": "served:r2:2", "reason": "budget", "saved": 96, "to": "line"}
+        {"from": "full", "id": "served:r1:1", "reason": "budget", "saved": 66, "to": "line"},
+        {"from": "full", "id": "served:r2:1", "reason": "budget", "saved": 42, "to": "line"}
       ],
       "encoding": "o200k_base",
       "epoch": 41,
@@ -2197,42 +2196,58 @@ export const packBuildLessResult = {
         },
         {
           "allowance": 357,
+          "items": [{"detail": "line", "id": "served:r1:1", "tokens": 9}],
+          "layer": 5,
+          "name": "retrieved",
+          "text": "### retrieved c1 summary (folded)\n",
+          "tokens": 9
+        },
+        {
+          "allowance": 357,
+          "items": [{"detail": "full", "id": "c3#3", "tokens": 13}],
+          "layer": 1,
+          "name": "activeMemory",
+          "text": "### c3#3 assistant\nI change the parser now.\n",
+          "tokens": 13
+        },
+        {
+          "allowance": 357,
           "items": [
             {"detail": "line", "id": "served:r2:1", "tokens": 9},
-            {"detail": "line", "id": "served:r2:2", "tokens": 13}
+            {"detail": "full", "id": "served:r2:2", "tokens": 109}
           ],
           "layer": 5,
           "name": "retrieved",
-          "text": "### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
-          "tokens": 22
+          "text": "### retrieved c2 full (folded)\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
+          "tokens": 118
         }
       ],
       "seed": "a5a1c1d75f7e2854",
       "selectionPolicy": "deterministic-v1",
       "sequence": 43,
       "session": "main",
-      "settings": "10a678dc477a28cf",
-      "stablePrefixBytes": 410,
-      "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full (folded)\n",
+      "settings": "15dca6386705a2d4",
+      "stablePrefixBytes": 744,
+      "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### retrieved c1 summary (folded)\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full (folded)\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n",
       "tokens": {
         "available": 420,
-        "context": 122,
+        "context": 240,
         "fullHistory": 429,
         "input": 0,
         "reserved": 0,
         "system": 0,
         "total": 420,
-        "used": 122
+        "used": 240
       }
     },
     "stability": {
       "commonPrefixBytes": 2,
       "commonPrefixTokens": 0,
-      "cachedShare": 0.004878048780487805,
-      "stablePrefixBytes": 410,
+      "cachedShare": 0.002688172043010753,
+      "stablePrefixBytes": 744,
       "epoch": 41,
       "epochReason": "budget",
-      "headroomTokens": 256,
+      "headroomTokens": 138,
       "foldExpectedInCalls": 1,
       "profile": {
         "profile": "balanced",
@@ -2243,34 +2258,34 @@ export const packBuildLessResult = {
       },
       "breakpoints": [
         {"bytes": 94, "tokens": 21, "section": "currentContext", "ttl": "1h"},
-        {"bytes": 410, "tokens": 122, "section": "retrieved", "ttl": "5m"}
+        {"bytes": 744, "tokens": 240, "section": "retrieved", "ttl": "5m"}
       ],
       "gate": {
         "decision": "forced",
         "sequence": 41,
-        "savedTokens": 307,
-        "rewrittenTokens": 101,
-        "expectedCalls": 2,
-        "gain": 307,
-        "cost": 50.5,
+        "savedTokens": 271,
+        "rewrittenTokens": 110,
+        "expectedCalls": 3,
+        "gain": 406.5,
+        "cost": 55,
         "breakEvenCalls": 1
       }
     },
     "loss": {
-      "previous": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
-      "items": 19,
-      "tokens": 862
+      "previous": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
+      "items": 17,
+      "tokens": 744
     }
   } satisfies PackBuildResult;
 
 // testdata/protocol/examples/pack-receipt/less.json
 export const packReceiptLessParams = {
     "session": "main",
-    "checksum": "1195feb17fe9eac6d1cb002c945a35b50c182728cb51e34c82b822ef5b148a9c"
+    "checksum": "4be0b7dae9d46459eac905944e45f31d59de12b0ed277b242bca77e6cdb34e66"
   } satisfies PackReceiptParams;
 export const packReceiptLessResult = {
     "from": {
-      "checksum": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+      "checksum": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
       "match": true,
       "sequence": 43,
       "used": 971,
@@ -2279,10 +2294,10 @@ export const packReceiptLessResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "1195feb17fe9eac6d1cb002c945a35b50c182728cb51e34c82b822ef5b148a9c",
+      "checksum": "4be0b7dae9d46459eac905944e45f31d59de12b0ed277b242bca77e6cdb34e66",
       "match": true,
       "sequence": 43,
-      "used": 122,
+      "used": 240,
       "total": 420,
       "epoch": 41,
       "epochReason": "budget"
@@ -2296,7 +2311,7 @@ export const packReceiptLessResult = {
         "fromTokens": 11,
         "toTokens": 0,
         "reason": "request",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a"
       },
       {
         "id": "guardrails",
@@ -2306,7 +2321,7 @@ export const packReceiptLessResult = {
         "fromTokens": 10,
         "toTokens": 0,
         "reason": "request",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a"
       },
       {
         "id": "currentContext",
@@ -2316,7 +2331,7 @@ export const packReceiptLessResult = {
         "fromTokens": 8,
         "toTokens": 21,
         "reason": "renewed",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a"
       },
       {
         "id": "c1#1",
@@ -2376,7 +2391,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a"
       },
       {
         "id": "c2#1",
@@ -2406,7 +2421,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a"
       },
       {
         "id": "c3#2",
@@ -2422,21 +2437,11 @@ export const packReceiptLessResult = {
         "id": "served:r1:1",
         "section": "retrieved",
         "from": "full",
-        "to": "none",
+        "to": "line",
         "fromTokens": 75,
-        "toTokens": 0,
+        "toTokens": 9,
         "reason": "budget",
         "handle": "c1"
-      },
-      {
-        "id": "c3#3",
-        "section": "activeMemory",
-        "from": "full",
-        "to": "none",
-        "fromTokens": 13,
-        "toTokens": 0,
-        "reason": "budget",
-        "handle": "c3#3"
       },
       {
         "id": "served:r2:1",
@@ -2449,16 +2454,6 @@ export const packReceiptLessResult = {
         "handle": "c2"
       },
       {
-        "id": "served:r2:2",
-        "section": "retrieved",
-        "from": "full",
-        "to": "line",
-        "fromTokens": 109,
-        "toTokens": 13,
-        "reason": "budget",
-        "handle": "c1#3/1"
-      },
-      {
         "id": "currentContext",
         "section": "currentContext",
         "from": "full",
@@ -2466,7 +2461,7 @@ export const packReceiptLessResult = {
         "fromTokens": 54,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a"
       },
       {
         "id": "c3#4",
@@ -2476,16 +2471,16 @@ export const packReceiptLessResult = {
         "fromTokens": 14,
         "toTokens": 0,
         "reason": "request",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a"
       }
     ],
     "counts": [
       {"kind": "instructions", "survived": 0, "dropped": 3},
-      {"kind": "errors", "survived": 0, "dropped": 3},
+      {"kind": "errors", "survived": 3, "dropped": 0},
       {"kind": "commands", "survived": 0, "dropped": 1},
-      {"kind": "paths", "survived": 0, "dropped": 5},
-      {"kind": "identifiers", "survived": 1, "dropped": 6},
-      {"kind": "numbers", "survived": 0, "dropped": 5}
+      {"kind": "paths", "survived": 2, "dropped": 3},
+      {"kind": "identifiers", "survived": 4, "dropped": 3},
+      {"kind": "numbers", "survived": 2, "dropped": 3}
     ],
     "facts": [
       {
@@ -2504,31 +2499,46 @@ export const packReceiptLessResult = {
         "kind": "instructions",
         "text": "Please keep the message short.",
         "survived": false,
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a"
       },
       {
         "kind": "errors",
         "text": "ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s",
-        "survived": false,
-        "handle": "c1#3/1"
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r2:2"
       },
       {
         "kind": "errors",
         "text": "FAIL: TestParseTimer (0.00s)",
-        "survived": false,
-        "handle": "c1#3/1"
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r2:2"
       },
       {
         "kind": "errors",
         "text": "FAIL\texample.com/brewlog/timer\t0.004s",
-        "survived": false,
-        "handle": "c1#3/1"
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r2:2"
       },
       {"kind": "commands", "text": "go test ./timer", "survived": false, "handle": "c1#2"},
       {"kind": "paths", "text": "timer/timer.go", "survived": false, "handle": "c1#1"},
       {"kind": "paths", "text": "./timer", "survived": false, "handle": "c1#2"},
-      {"kind": "paths", "text": "timer_test.go", "survived": false, "handle": "c1#3/1"},
-      {"kind": "paths", "text": "example.com/brewlog/timer", "survived": false, "handle": "c1#3/1"},
+      {
+        "kind": "paths",
+        "text": "timer_test.go",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r2:2"
+      },
+      {
+        "kind": "paths",
+        "text": "example.com/brewlog/timer",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r2:2"
+      },
       {"kind": "paths", "text": "timer/timer_test.go", "survived": false, "handle": "c3#2"},
       {
         "kind": "identifiers",
@@ -2538,9 +2548,27 @@ export const packReceiptLessResult = {
         "in": "currentContext"
       },
       {"kind": "identifiers", "text": "read_file", "survived": false, "handle": "c1#2"},
-      {"kind": "identifiers", "text": "TestParseTimer", "survived": false, "handle": "c1#3/1"},
-      {"kind": "identifiers", "text": "1h30m0s", "survived": false, "handle": "c1#3/1"},
-      {"kind": "identifiers", "text": "TestParseTimerEmpty", "survived": false, "handle": "c1#3/1"},
+      {
+        "kind": "identifiers",
+        "text": "TestParseTimer",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r2:2"
+      },
+      {
+        "kind": "identifiers",
+        "text": "1h30m0s",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r2:2"
+      },
+      {
+        "kind": "identifiers",
+        "text": "TestParseTimerEmpty",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r2:2"
+      },
       {"kind": "identifiers", "text": "MustCompile", "survived": false, "handle": "c1#3/2"},
       {
         "kind": "identifiers",
@@ -2552,11 +2580,23 @@ export const packReceiptLessResult = {
         "kind": "numbers",
         "text": "1.26",
         "survived": false,
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15"
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a"
       },
       {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
-      {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
-      {"kind": "numbers", "text": "0.004s", "survived": false, "handle": "c1#3/1"},
+      {
+        "kind": "numbers",
+        "text": "0.00s",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r2:2"
+      },
+      {
+        "kind": "numbers",
+        "text": "0.004s",
+        "survived": true,
+        "handle": "c1#3/1",
+        "in": "served:r2:2"
+      },
       {"kind": "numbers", "text": "30m", "survived": false, "handle": "c1"}
     ]
   } satisfies PackReceiptResult;
@@ -2571,13 +2611,13 @@ export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
     "session": "main",
-    "checksum": "1195feb17fe9eac6d1cb002c945a35b50c182728cb51e34c82b822ef5b148a9c",
+    "checksum": "4be0b7dae9d46459eac905944e45f31d59de12b0ed277b242bca77e6cdb34e66",
     "maxTokens": 120,
     "key": "undo-1"
   } satisfies PackUndoParams;
 export const packUndoLessResult = {
-    "previous": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
-    "rebuilt": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+    "previous": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
+    "rebuilt": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
     "match": true,
     "pack": {
       "branches": {
@@ -2716,7 +2756,7 @@ export const packUndoLessResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 43,
       "session": "main",
-      "settings": "10a678dc477a28cf",
+      "settings": "15dca6386705a2d4",
       "stablePrefixBytes": 2947,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n### retrieved c1#3/1 full\n### c1#3 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#4 user feedback\nPlease keep the message short.\n",
       "tokens": {
@@ -2731,53 +2771,51 @@ export const packUndoLessResult = {
       }
     },
     "restored": [
-      {"id": "served:r2:2", "handle": "c1#3/1", "detail": "full", "tokens": 99, "whole": true},
-      {"id": "c3#3", "handle": "c3#3", "detail": "full", "tokens": 13, "whole": true}
+      {"id": "served:r2:1", "handle": "c2", "detail": "full", "tokens": 45, "whole": true},
+      {"id": "served:r1:1", "handle": "c1", "detail": "full", "tokens": 75, "whole": true}
     ],
     "notRestored": [
       {
         "id": "c3#4",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
         "reason": "pack_only"
       },
       {
         "id": "currentContext",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
         "reason": "pack_only"
       },
-      {"id": "served:r2:1", "handle": "c2", "reason": "budget"},
-      {"id": "served:r1:1", "handle": "c1", "reason": "budget"},
       {"id": "c3#2", "handle": "c3#2", "reason": "budget"},
       {
         "id": "context:c3",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
         "reason": "pack_only"
       },
       {"id": "c2#2", "handle": "c2#2", "reason": "budget"},
       {"id": "c2#1", "handle": "c2#1", "reason": "budget"},
       {
         "id": "context:c2",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
         "reason": "pack_only"
       },
       {"id": "c1#4", "handle": "c1#4", "reason": "budget"},
       {"id": "c1#3/2", "handle": "c1#3/2", "reason": "budget"},
-      {"id": "c1#3/1", "handle": "c1#3/1", "reason": "served"},
+      {"id": "c1#3/1", "handle": "c1#3/1", "reason": "budget"},
       {"id": "c1#2", "handle": "c1#2", "reason": "budget"},
       {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
       {
         "id": "currentContext",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
         "reason": "pack_only"
       },
       {
         "id": "guardrails",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
         "reason": "pack_only"
       },
       {
         "id": "environment",
-        "handle": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
+        "handle": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
         "reason": "pack_only"
       }
     ],
@@ -2795,12 +2833,12 @@ export const packUndoUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
     "session": "main",
-    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+    "checksum": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
     "render": "gemini-contents"
   } satisfies PackReplayParams;
 export const packReplayRenderingResult = {
-    "checksum": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
-    "rebuilt": "817dd5e557291005065c0337bb083c6afc134fba39a1c28fac28a7ea4cc7c4b0",
+    "checksum": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
+    "rebuilt": "e5471fa67f9b2b72b28bfed7d55e189dae6f6ef730be541a591f27ef7432eea9",
     "match": true,
     "pack": {
       "branches": {
@@ -2864,7 +2902,7 @@ export const packReplayRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "10a678dc477a28cf",
+      "settings": "15dca6386705a2d4",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -3019,30 +3057,30 @@ export const auditQueryNewestResult = {
       {
         "entry": 4,
         "session": "main",
-        "checksum": "1195feb17fe9eac6d1cb002c945a35b50c182728cb51e34c82b822ef5b148a9c",
-        "previous": "d7cbf57779bab9d2e888b27d3a2b3ec82b8f50cab9107c522c73874251ef3c15",
-        "lost": 19,
+        "checksum": "4be0b7dae9d46459eac905944e45f31d59de12b0ed277b242bca77e6cdb34e66",
+        "previous": "6de930c9f6ded45b0f38a6f6a5fd099e548aaa100f0741a89a1abec99dc7d34a",
+        "lost": 17,
         "sequence": 43,
         "time": "2026-11-21T08:45:30.953Z",
         "sections": [
           {"name": "currentContext", "tokens": 21},
           {"name": "activeMemory", "tokens": 79},
-          {"name": "retrieved", "tokens": 22}
+          {"name": "retrieved", "tokens": 9},
+          {"name": "activeMemory", "tokens": 13},
+          {"name": "retrieved", "tokens": 118}
         ],
-        "tokens": 122,
+        "tokens": 240,
         "epoch": 41,
         "epochReason": "budget",
         "dropped": [
           {"id": "c1#1..c1#4", "from": "full", "to": "none", "reason": "budget", "saved": 408},
           {"id": "c2#1..c2#2", "from": "full", "to": "none", "reason": "budget", "saved": 45},
           {"id": "c3#2", "from": "full", "to": "none", "reason": "budget", "saved": 26},
-          {"id": "served:r1:1", "from": "full", "to": "none", "reason": "budget", "saved": 75},
-          {"id": "c3#3", "from": "full", "to": "none", "reason": "budget", "saved": 13},
-          {"id": "served:r2:1", "from": "full", "to": "line", "reason": "budget", "saved": 42},
-          {"id": "served:r2:2", "from": "full", "to": "line", "reason": "budget", "saved": 96}
+          {"id": "served:r1:1", "from": "full", "to": "line", "reason": "budget", "saved": 66},
+          {"id": "served:r2:1", "from": "full", "to": "line", "reason": "budget", "saved": 42}
         ],
-        "droppedTotal": 7,
-        "settings": "10a678dc477a28cf"
+        "droppedTotal": 5,
+        "settings": "15dca6386705a2d4"
       }
     ],
     "cursor": "4"
@@ -3220,19 +3258,19 @@ export const metricsGetCountsResult = {
       "turns": 9
     },
     "packs": 4,
-    "packTokens": 1891,
+    "packTokens": 2009,
     "budgetViolations": 0,
-    "forcedDrops": 7,
+    "forcedDrops": 5,
     "unmeasured": 0,
-    "tokens": {"perPack": 472.75, "perTurn": 210.1111, "fullHistoryPerPack": 400.25},
-    "reduction": -0.1811,
-    "cachedShare": 0.4018,
+    "tokens": {"perPack": 502.25, "perTurn": 223.2222, "fullHistoryPerPack": 400.25},
+    "reduction": -0.2548,
+    "cachedShare": 0.3808,
     "billed": {
-      "equivalents": 1492,
+      "equivalents": 1610,
       "fullHistoryEquivalents": 1032.5,
-      "share": 1.445,
+      "share": 1.5593,
       "pricedPacks": 4,
-      "dollars": 0.0037,
+      "dollars": 0.004,
       "fullHistoryDollars": 0.0026
     },
     "latency": {"count": 4, "p50Ms": 0.509, "p95Ms": 0.581, "p99Ms": 0.581},
@@ -3394,19 +3432,19 @@ export const metricsGetWindowResult = {
       "turns": 5
     },
     "packs": 2,
-    "packTokens": 1093,
+    "packTokens": 1211,
     "budgetViolations": 0,
-    "forcedDrops": 7,
+    "forcedDrops": 5,
     "unmeasured": 0,
-    "tokens": {"perPack": 546.5, "perTurn": 218.6, "fullHistoryPerPack": 446.5},
-    "reduction": -0.224,
-    "cachedShare": 0.3359,
+    "tokens": {"perPack": 605.5, "perTurn": 242.2, "fullHistoryPerPack": 446.5},
+    "reduction": -0.3561,
+    "cachedShare": 0.3076,
     "billed": {
-      "equivalents": 893.5,
+      "equivalents": 1011.5,
       "fullHistoryEquivalents": 501.5,
-      "share": 1.7817,
+      "share": 2.0169,
       "pricedPacks": 2,
-      "dollars": 0.0022,
+      "dollars": 0.0025,
       "fullHistoryDollars": 0.0013
     },
     "latency": {"count": 2, "p50Ms": 0.509, "p95Ms": 0.509, "p99Ms": 0.509},
