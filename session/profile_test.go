@@ -333,3 +333,44 @@ func TestH22_FoldsWaitForNothing(t *testing.T) {
 		t.Errorf("nothing was folded: %s", folded.Pack.EpochReason)
 	}
 }
+
+// TestH18_SetInTheMiddle: a profile that is set in the middle of a conversation
+// counts for what is recorded from there, moves no prefix, and is found again
+// after a restart.
+func TestH18_SetInTheMiddle(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, done := openUnder(t, dir, layers.DefaultProfiles())
+	record := func(turns ...layers.Turn) {
+		t.Helper()
+		if _, err := s.Record(t.Context(), session.RecordRequest{Turns: turns}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(id string) {
+		t.Helper()
+		record(layers.Turn{Role: layers.RoleAssistant, Calls: []layers.ToolCall{{ID: id, Name: "Read", Input: `{"file_path":"` + id + `.txt"}`}}},
+			layers.Turn{Role: layers.RoleTool, Results: []layers.ToolResult{{CallID: id, Content: id + "\n" + journal(400)}}})
+	}
+	record(layers.Turn{Role: layers.RoleUser, Text: "Read both."})
+	read("a")
+	before := pack(t, s, 30_000)
+	if _, err := s.SetProfile(t.Context(), session.ProfileRequest{Profile: layers.ProfileDebugging}); err != nil {
+		t.Fatal(err)
+	}
+	read("b")
+	after := pack(t, s, 30_000)
+	if a, b := shownTokens(after.Pack, "c1#3"), shownTokens(after.Pack, "c1#5"); a == 0 || a > 520 || b <= 520 {
+		t.Errorf("outputs of %d and %d tokens, want at most 500 and 600 with a heading", a, b)
+	}
+	if !strings.HasPrefix(after.Pack.Text, before.Pack.Text[:before.Pack.StableBytes]) {
+		t.Error("it moved the prefix")
+	}
+	done()
+	s, _ = openUnder(t, dir, auto())
+	for _, sent := range []session.PackReply{before, after} {
+		if again, err := s.Replay(t.Context(), sent.Checksum); err != nil || again.Checksum != sent.Checksum {
+			t.Errorf("the pack of sequence %d is another one, %v", sent.Pack.Sequence, err)
+		}
+	}
+}
