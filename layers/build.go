@@ -20,6 +20,7 @@ type builder struct {
 	current   Item
 	update    Item
 	plan      plan
+	headroom  Headroom
 	bare      bool // the attempt that is being laid out keeps only what must be
 	dropped   []Drop
 
@@ -154,6 +155,7 @@ func (b *builder) layOut(s scarcity) (int, error) {
 	if s.bare {
 		b.plan.errorsAt(stream, in)
 	}
+	b.headroom = b.plan.headroom(high)
 	b.plan.freshen(stream, high)
 	used += b.plan.tokens
 
@@ -291,6 +293,7 @@ func (b *builder) render() (*Pack, error) {
 		Quotas:      Quotas{Summaries: b.allowance.summaries, Fulls: MaxFullsPerTurn},
 		FullHistory: in.FullHistory, Epoch: b.plan.foldSeq, EpochReason: b.plan.reason,
 		Settings: in.Settings, Calibration: in.Calibration, Gate: in.Gate,
+		Headroom: b.headroom, LaidOut: b.plan.profile,
 	}
 	if b.plan.gate.Decision != "" {
 		p.Gate = b.plan.gate

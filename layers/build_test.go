@@ -137,7 +137,34 @@ func drawInput(t *rapid.T) layers.Input {
 		in.Stream = append(in.Stream, conversation)
 	}
 	in.WindowSeq = in.Stream[in.Start].Pieces[0].Seq
+	if rapid.Bool().Draw(t, "profiles") {
+		drawProfiles(t, &in)
+	}
 	return in
+}
+
+// drawProfiles draws a policy for each conversation, and perhaps one that was set
+// by hand to count at once.
+func drawProfiles(t *rapid.T, in *layers.Input) {
+	span := func(seq int64) layers.ProfileSpan {
+		s := layers.ProfileSpan{Seq: seq, Name: layers.ProfileDebugging, Policy: in.Policy}
+		s.Policy.LowWaterPercent = rapid.IntRange(5, 90).Draw(t, "low water")
+		s.Policy.OpenErrors = in.Policy.OpenErrors + rapid.IntRange(0, 3).Draw(t, "open errors")
+		return s
+	}
+	now := rapid.IntRange(-1, len(in.Stream)-1).Draw(t, "set in conversation")
+	for c := range in.Stream {
+		pieces := in.Stream[c].Pieces
+		in.Stream[c].Profile = len(in.Profiles)
+		in.Profiles = append(in.Profiles, span(pieces[0].Seq))
+		if c == now && c >= in.Start {
+			at := pieces[rapid.IntRange(0, len(pieces)-1).Draw(t, "set before")].Seq
+			in.Profiles = append(in.Profiles, span(at))
+			if at > pieces[0].Seq { // something lies before it
+				in.Start, in.StartSeq, in.WindowSeq = c, at, at
+			}
+		}
+	}
 }
 
 // drawOutput makes of piece k of a conversation an output that may have failed,

@@ -186,9 +186,9 @@ func (l *lister) roster() {
 	}
 	c := Candidate{ID: SectionNames, Section: SectionNames, Layer: int(LayerReferences), Full: b.roster, Shown: b.roster, Reason: Included}
 	if b.roster.Text == "" {
-		most := b.in.Policy.NamesCap
+		most := b.plan.policy.NamesCap
 		if b.in.Fill {
-			most = b.in.Policy.FillNamesCap
+			most = b.plan.policy.FillNamesCap
 		}
 		c.Full = Form{Detail: FormRoster, Tokens: most}
 		c.Reason = Unneeded
@@ -323,7 +323,7 @@ func (l *lister) digest(conversation *StreamConversation, digest Form, lastGone 
 	section, layer := sectionOf(Piece{}, input)
 	candidate := Candidate{ID: conversation.ID, Section: section, Layer: int(layer), Full: digest, Shown: digest, Reason: Included}
 	if digest.Text == "" {
-		candidate.Full = Form{Detail: FormDigest, Tokens: l.b.in.Policy.DigestCap}
+		candidate.Full = Form{Detail: FormDigest, Tokens: l.b.plan.policy.DigestCap}
 		candidate.Reason, candidate.By = Unneeded, ""
 		if lastGone >= 0 {
 			candidate.Reason, candidate.By = DropBudget, l.names

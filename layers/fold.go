@@ -8,6 +8,8 @@ type folder struct {
 	errors []OpenError // oldest first
 	plan   *plan
 	policy Policy
+	// profiles are Input.Profiles.
+	profiles []ProfileSpan
 	// filling tells that there is no pack before to be kept.
 	filling bool
 }
@@ -147,7 +149,7 @@ func (f *folder) repeat(c, i int) int {
 
 // errorsAt gives the errors their lines that are open at the pack's sequence.
 func (pl *plan) errorsAt(stream []StreamConversation, in Input) {
-	f := folder{stream: stream, errors: in.Errors, plan: pl, policy: in.Policy}
+	f := folder{stream: stream, errors: in.Errors, plan: pl, policy: pl.policy}
 	pl.tokens -= itemTokens(pl.errors)
 	open := f.open(in.Sequence)
 	for _, e := range open {

@@ -34,19 +34,28 @@ type NamesRequest struct {
 
 // Input is everything that a pack is a function of.
 type Input struct {
-	Seed        string
-	Session     string
-	Sequence    int64
-	Layout      Layout
-	Budget      Budget
-	Policy      Policy
-	Settings    string // digest of policy and settings
-	Count       Counter
-	System      []Item // the system branch, in order
-	Pins        []Item // texts that are never dropped
-	Stream      []StreamConversation
-	Start       int   // index of the conversation in Stream that moved the window
-	WindowSeq   int64 // sequence of that moment
+	Seed      string
+	Session   string
+	Sequence  int64
+	Layout    Layout
+	Budget    Budget
+	Policy    Policy
+	Settings  string // digest of policy and settings
+	Count     Counter
+	System    []Item // the system branch, in order
+	Pins      []Item // texts that are never dropped
+	Stream    []StreamConversation
+	Start     int   // index of the conversation in Stream that moved the window
+	WindowSeq int64 // sequence of that moment
+	// StartSeq is that sequence where the window was not moved by the opening of
+	// Start but in the middle of it, by hand, what lies before it being laid out by
+	// a fold then; else 0.
+	StartSeq int64
+	// Profiles are the policies under which the stream was recorded, in order of
+	// their beginning. A fold goes by the one of its piece; Policy is the one of the
+	// window. They differ in numbers alone that Profile has. Without any, Policy
+	// counts for everything.
+	Profiles    []ProfileSpan
 	Source      Source
 	FullHistory int64
 	// Fill lays the stream out for this pack alone, so that it fills the room,
@@ -62,6 +71,54 @@ type Input struct {
 	Calibration *Calibration
 	// Explain has the pack list its candidates. It changes nothing else.
 	Explain bool
+}
+
+// ProfileSpan is a policy from a sequence on, until the next one begins.
+type ProfileSpan struct {
+	Seq    int64
+	Name   ProfileName
+	Policy Policy
+}
+
+// begin returns the policy before any fold.
+func (in *Input) begin() ProfileSpan {
+	if len(in.Profiles) == 0 {
+		return ProfileSpan{Name: ProfileBalanced, Policy: in.Policy}
+	}
+	return in.Profiles[0]
+}
+
+// profileAt returns the policy that was in force in a conversation of the stream
+// at a sequence.
+func (in *Input) profileAt(stream []StreamConversation, c int, seq int64) ProfileSpan {
+	if len(in.Profiles) == 0 {
+		return in.begin()
+	}
+	at, end := stream[c].Profile, len(in.Profiles)
+	if c+1 < len(stream) {
+		end = max(stream[c+1].Profile, at+1)
+	}
+	for at+1 < end && in.Profiles[at+1].Seq <= seq {
+		at++
+	}
+	return in.Profiles[at]
+}
+
+// firstFold returns the indices of the conversation and the piece from which on
+// pieces are appended: what lies before was laid out by a fold at it.
+func (in *Input) firstFold(stream []StreamConversation) (start, piece int) {
+	if in.StartSeq == 0 {
+		return in.Start, 0
+	}
+	for c := range stream {
+		for i := range stream[c].Pieces {
+			if stream[c].Pieces[i].Seq >= in.StartSeq {
+				return start, piece
+			}
+			start, piece = c, i
+		}
+	}
+	return start, piece
 }
 
 // Names of sections.

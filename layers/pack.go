@@ -120,6 +120,10 @@ type Pack struct {
 	// Gate is the newest decision about a fold. It is no part of the canonical
 	// form.
 	Gate Gate
+	// Headroom is how near the next fold is, LaidOut the profile by which the last
+	// one was made. They are no part of the canonical form.
+	Headroom Headroom
+	LaidOut  ProfileName
 	// Breakpoints are in order of their bytes, at most MaxBreakpoints. They are
 	// no part of the canonical form.
 	Breakpoints []Breakpoint

@@ -33,6 +33,9 @@ type Policy struct {
 	WindowDeferrals int `json:"windowDeferrals"`
 	Summaries       int `json:"summaries"` // conversations in layer 3 (H4)
 	Retrieved       int `json:"retrieved"` // relevant conversations shown with a new query
+	// RelatedCoveragePercent is the share of a query's terms, by weight, from
+	// which on an older conversation is relevant.
+	RelatedCoveragePercent int `json:"relatedCoveragePercent"`
 
 	// Shares of the context budget in percent (H10). The remainder is the
 	// share of retrieved conversations.
@@ -44,6 +47,10 @@ type Policy struct {
 	// LowWaterPercent is how much of the stream's room is filled right after a
 	// fold. The lower, the rarer the folds and the less is in view.
 	LowWaterPercent int `json:"lowWaterPercent"`
+	// OpeningFoldPercent has a query that opens a conversation fold the stream
+	// before it has to be, if so much of what a conversation adds would not fit;
+	// 0 never does.
+	OpeningFoldPercent int `json:"openingFoldPercent"`
 	// How full the room may be after a fold when a piece is added in full, as
 	// an excerpt, in brief; lines may fill it up.
 	FullPercent    int `json:"fullPercent"`
@@ -90,34 +97,11 @@ type Policy struct {
 // replaying recorded coding sessions; docs/benchmarks.md has the figures.
 func DefaultPolicy() Policy {
 	return Policy{
-		ActiveMemory: 5, WindowStep: 5, WindowDeferrals: 3, Summaries: 5, Retrieved: 3,
+		ActiveMemory: 5, WindowStep: 5, WindowDeferrals: 3, Summaries: 5, Retrieved: 3, RelatedCoveragePercent: 35,
 		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
-		LowWaterPercent: 33, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
+		LowWaterPercent: 33, OpeningFoldPercent: 50, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
 		OpenErrors: 5, HintCap: 60, FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
 	}
-}
-
-// WindowBase returns how many of a session's conversations lie before layer 1
-// when n have been opened, the newest of which may be in progress.
-//
-// Layer 1 grows from ActiveMemory completed conversations to ActiveMemory +
-// WindowStep - 1 and then demotes WindowStep at once, so that its beginning,
-// and with it the pack's prefix, moves once in WindowStep conversations.
-func (p Policy) WindowBase(n int) int {
-	if n <= p.ActiveMemory+p.WindowStep {
-		return 0
-	}
-	return (n - p.ActiveMemory - 1) / p.WindowStep * p.WindowStep
-}
-
-// WindowStart returns the number, from 1, of the conversation whose opening
-// made the window's base what it is for n conversations.
-func (p Policy) WindowStart(n int) int {
-	base := p.WindowBase(n)
-	if base == 0 {
-		return 1
-	}
-	return base + p.ActiveMemory + 1
 }
 
 // Shares splits a context budget of c tokens (H10). Rounding goes to
@@ -142,31 +126,31 @@ func ParsePolicy(data []byte, from Policy) (Policy, error) {
 	return from, from.Check()
 }
 
-// Check returns an error that names the first number that is out of range.
+// Check returns an error that names the first number that is out of range: a
+// *LimitError, if it is one number.
 func (p Policy) Check() error {
-	for _, c := range []struct {
-		name        string
-		value       int
-		least, most int
-	}{
-		{"activeMemory", p.ActiveMemory, 1, 10}, {"windowStep", p.WindowStep, 1, 10}, {"windowDeferrals", p.WindowDeferrals, 0, 20},
-		{"summaries", p.Summaries, 0, 100}, {"retrieved", p.Retrieved, 0, 50},
+	if err := checkLimits("policy.", p.limits()); err != nil {
+		return err
+	}
+	if sum := p.CurrentContextPercent + p.ActiveMemoryPercent + p.HeadersPercent + p.SummariesPercent; sum > 100 {
+		return fmt.Errorf("policy: the four shares are %d percent, must be at most 100", sum)
+	}
+	return nil
+}
+
+// limits are the ranges of the numbers.
+func (p *Policy) limits() []limit {
+	return []limit{
+		{"activeMemory", p.ActiveMemory, 1, MaxActiveMemory}, {"windowStep", p.WindowStep, 1, 10}, {"windowDeferrals", p.WindowDeferrals, 0, 20},
+		{"summaries", p.Summaries, 0, 100}, {"retrieved", p.Retrieved, 0, 50}, {"relatedCoveragePercent", p.RelatedCoveragePercent, 0, 100},
 		{"currentContextPercent", p.CurrentContextPercent, 0, 100}, {"activeMemoryPercent", p.ActiveMemoryPercent, 0, 100},
 		{"headersPercent", p.HeadersPercent, 0, 100}, {"summariesPercent", p.SummariesPercent, 0, 100},
-		{"lowWaterPercent", p.LowWaterPercent, 1, 100}, {"fullPercent", p.FullPercent, 0, 100},
+		{"lowWaterPercent", p.LowWaterPercent, 1, 100}, {"fullPercent", p.FullPercent, 0, 100}, {"openingFoldPercent", p.OpeningFoldPercent, 0, 1000},
 		{"excerptPercent", p.ExcerptPercent, 0, 100}, {"briefPercent", p.BriefPercent, 0, 100},
 		{"saidPercent", p.SaidPercent, 0, 100}, {"saidBriefPercent", p.SaidBriefPercent, 0, 100},
 		{"namesPercent", p.NamesPercent, 0, 90}, {"cutNamesPercent", p.CutNamesPercent, 0, 90}, {"openErrors", p.OpenErrors, 0, 50}, {"hintCap", p.HintCap, 0, 60}, {"freshCap", p.FreshCap, 0, 1 << 20}, {"resultCap", p.ResultCap, 50, 1 << 20},
 		{"excerptCap", p.ExcerptCap, 20, 1 << 20}, {"callCap", p.CallCap, 20, 1 << 20}, {"callBriefCap", p.CallBriefCap, 10, 1 << 20}, {"fillNamesPercent", p.FillNamesPercent, 0, 90}, {"fillNamesCap", p.FillNamesCap, 0, 1 << 20},
 		{"namesPathPercent", p.NamesPathPercent, 0, 1000},
 		{"namesCap", p.NamesCap, 0, 1 << 20}, {"digestCap", p.DigestCap, 0, 4000},
-	} {
-		if c.value < c.least || c.value > c.most {
-			return fmt.Errorf("policy: %s is %d, must be from %d to %d", c.name, c.value, c.least, c.most)
-		}
 	}
-	if sum := p.CurrentContextPercent + p.ActiveMemoryPercent + p.HeadersPercent + p.SummariesPercent; sum > 100 {
-		return fmt.Errorf("policy: the four shares are %d percent, must be at most 100", sum)
-	}
-	return nil
 }

@@ -43,7 +43,7 @@ func (b *builder) streamSections() (context []Section, input Section, err error)
 		for k := range conversation.Pieces {
 			piece := &conversation.Pieces[k]
 			if k == digestAt {
-				digest, err := b.in.Source.Digest(*conversation, k, b.in.Policy.DigestCap)
+				digest, err := b.in.Source.Digest(*conversation, k, b.plan.policy.DigestCap)
 				if err != nil {
 					return nil, input, err
 				}
@@ -167,7 +167,7 @@ func (b *builder) names() (Section, error) {
 		}
 	}
 	request := NamesRequest{
-		Stream: b.in.Stream, Conversation: c, Piece: i, Shown: shown, Room: b.plan.names, PathPercent: b.in.Policy.NamesPathPercent,
+		Stream: b.in.Stream, Conversation: c, Piece: i, Shown: shown, Room: b.plan.names, PathPercent: b.plan.policy.NamesPathPercent,
 	}
 	if b.in.Fill {
 		request.PathPercent = 100

@@ -31,18 +31,31 @@ func TestStablePrefixStays(t *testing.T) {
 			in.Layout = layers.LayoutNarrativeFirst
 		}
 		total := rapid.IntRange(200, 12_000).Draw(t, "total")
+		set := func() {
+			p := layers.ProfileSpan{Seq: in.Sequence, Policy: in.Policy}
+			p.Policy.LowWaterPercent = rapid.IntRange(5, 90).Draw(t, "low water")
+			p.Policy.OpenErrors = rapid.IntRange(0, 9).Draw(t, "open errors")
+			in.Profiles = append(in.Profiles, p)
+		}
+		set()
 		front := len(in.System[0].Form.Text) + len(in.Pins[0].Form.Text)
 		var before *layers.Pack
 		for k := range rapid.IntRange(2, 60).Draw(t, "steps") {
 			in.Sequence++
 			open := &in.Stream[len(in.Stream)-1]
-			switch step := rapid.IntRange(0, 9).Draw(t, "step"); {
+			switch step := rapid.IntRange(0, 11).Draw(t, "step"); {
 			case k > 0 && step == 0:
 				source.said = in.Sequence // housekeeping
+			case k > 0 && step == 10:
+				set() // a profile, by hand
+			case k > 0 && step == 11:
+				set() // to count at once
+				in.Start, in.StartSeq, in.WindowSeq = len(in.Stream)-1, in.Sequence, in.Sequence
 			case len(open.Pieces) > 1 && step == 1 && len(in.Stream) < 6:
 				open.Done = true
 				open.Close, open.Summary = form(string(layers.DetailHeader), 20, "close"), form(string(layers.DetailSummary), 60, "sum")
-				in.Stream = append(in.Stream, layers.StreamConversation{ID: fmt.Sprintf("c%d", len(in.Stream)+1)})
+				set()
+				in.Stream = append(in.Stream, layers.StreamConversation{ID: fmt.Sprintf("c%d", len(in.Stream)+1), Profile: len(in.Profiles) - 1})
 				open = &in.Stream[len(in.Stream)-1]
 				fallthrough
 			default:
@@ -60,6 +73,9 @@ func TestStablePrefixStays(t *testing.T) {
 			}
 			if err != nil {
 				t.Fatal(err)
+			}
+			if in.StartSeq == in.Sequence && !in.Fill && pack.EpochReason != layers.EpochProfile && pack.Epoch != in.Sequence {
+				t.Fatalf("step %d: a profile that is to count at once made the epoch %d (%s)", k, pack.Epoch, pack.EpochReason)
 			}
 			if pack.StableBytes < front || (in.Fill || in.Layout == layers.LayoutNarrativeFirst) && pack.StableBytes != front {
 				t.Fatalf("step %d: claims %d bytes, %d stand in front", k, pack.StableBytes, front)

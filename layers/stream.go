@@ -82,6 +82,7 @@ type StreamConversation struct {
 	Summary    Form  // stands for pieces that a fold took out; only when Done
 	ArchivedAt int64 // sequence at which the model let it go; 0 if it did not
 	RestoredAt int64 // sequence at which that was taken back; 0 if it was not
+	Profile    int   // index in Input.Profiles of the one in force when it opened
 	// Repeats are other forms of pieces that show again what earlier ones show,
 	// in the order of the pieces. A piece may have several, best first.
 	Repeats []Repeat
@@ -145,7 +146,10 @@ type plan struct {
 	gate    Gate    // of the last fold for want of room
 	foldAt  [2]int  // conversation and piece at which the last fold was made
 	foldSeq int64   // sequence of the piece at which the last fold was made
-	reason  string  // why: EpochStart, EpochWindow or EpochBudget
+	reason  string  // why: EpochStart, EpochWindow, EpochBudget, EpochOpening or EpochProfile
+	policy  Policy  // by which the last fold was made
+	profile ProfileName
+	flow    flow
 }
 
 // Reasons for a fold.
@@ -154,6 +158,11 @@ const (
 	EpochWindow = "window" // layer 1 demoted a step of conversations
 	EpochBudget = "budget" // the stream met its high-water mark
 	EpochFill   = "fill"   // the request asked for a pack that fills its budget
+	// EpochOpening is a fold that was made when a query opened a conversation,
+	// before it had to be.
+	EpochOpening = "opening"
+	// EpochProfile is a fold that a profile brought about which was set by hand.
+	EpochProfile = "profile"
 )
 
 // planStream lays the stream out in high tokens.
@@ -161,7 +170,8 @@ const (
 // in.Start is the index of the conversation whose opening moved the window; what
 // lies before it was laid out by a fold at that moment. From there pieces are
 // appended one by one, and when the total would pass high, everything up to
-// and including that piece is laid out anew in low tokens.
+// and including that piece is laid out anew in low tokens. A query that opens a
+// conversation has that done before it has to be, where the policy says so.
 //
 // With fill there is one fold, at the end, into all of high, if the stream does
 // not fit as it is.
@@ -170,64 +180,86 @@ const (
 // in it, if that one is in view in full. Failures of errors that are open at a
 // fold and that it takes out of view have a line of their own from there.
 func planStream(stream []StreamConversation, in Input, high int, fill bool) plan {
-	start, low := in.Start, high*in.Policy.LowWaterPercent/100
 	pl := plan{forms: make([][]int, len(stream)), summary: make([]bool, len(stream)), reason: EpochStart}
 	for i := range stream {
 		pl.forms[i] = make([]int, len(stream[i].Pieces))
 	}
-	f := folder{stream: stream, errors: in.Errors, plan: &pl, policy: in.Policy}
-	calls := 0 // since the last fold
+	f := folder{stream: stream, errors: in.Errors, plan: &pl, profiles: in.Profiles}
+	f.goBy(in.begin())
 	if fill {
 		f.fill(high)
 		return pl
 	}
+	low := func() int { return high * f.policy.LowWaterPercent / 100 }
+	start, first := in.firstFold(stream)
+	calls := 0 // since the last fold
 	for c := range stream {
 		if c > 0 && c >= start {
 			pl.tokens += stream[c-1].Close.Tokens
 		}
 		for i := range stream[c].Pieces {
 			piece := &stream[c].Pieces[i]
-			if c < start {
+			pl.flow.add(c, piece)
+			if c < start || c == start && i < first {
 				continue
 			}
-			if c == start && i == 0 {
+			if c == start && i == first {
 				pl.foldSeq = piece.Seq
-				if start > 0 {
+				if start > 0 || in.StartSeq != 0 {
+					f.goBy(in.profileAt(stream, c, piece.Seq))
 					pl.reason = EpochWindow
-					f.fold(c, i, low)
+					if in.StartSeq != 0 {
+						f.goBy(in.profileAt(stream, c, in.StartSeq))
+						pl.foldSeq, pl.reason = in.StartSeq, EpochProfile
+					}
+					f.fold(c, i, low())
 					continue
 				}
 			}
 			if piece.Answer {
 				calls++
 			}
-			if pl.tokens += f.append(c, i); pl.tokens > high {
-				before := pl.tokens
-				f.fold(c, i, low)
-				pl.foldSeq = piece.Seq
-				pl.reason = EpochBudget
-				if pl.tokens > high { // what must stay is over the low mark already
-					f.fold(c, i, high)
-				}
-				pl.gate = Weigh(before-pl.tokens, pl.tokens, calls, in.Prices)
-				pl.gate.Decision, pl.gate.Sequence = GateForced, piece.Seq
-				calls = 0
+			pl.tokens += f.append(c, i)
+			early := pl.tokens <= high && f.early(c, i, high, in.Prices)
+			if !early && pl.tokens <= high {
+				continue
 			}
+			before := pl.tokens
+			f.goBy(in.profileAt(stream, c, piece.Seq))
+			f.fold(c, i, low())
+			pl.foldSeq = piece.Seq
+			pl.reason = EpochBudget
+			if pl.tokens > high { // what must stay is over the low mark already
+				f.fold(c, i, high)
+			}
+			pl.gate = Weigh(before-pl.tokens, pl.tokens, calls, in.Prices)
+			pl.gate.Decision, pl.gate.Sequence = GateForced, piece.Seq
+			if early {
+				pl.reason, pl.gate.Decision = EpochOpening, GatePays
+			}
+			calls = 0
 		}
 	}
 	if n := len(stream); n > 0 && stream[n-1].Done {
 		pl.tokens += stream[n-1].Close.Tokens
 		if pl.tokens > high {
 			last := len(stream[n-1].Pieces) - 1
-			f.fold(n-1, last, low-stream[n-1].Close.Tokens)
-			pl.tokens += stream[n-1].Close.Tokens
-			pl.reason = EpochBudget
 			if last >= 0 {
 				pl.foldSeq = stream[n-1].Pieces[last].Seq
+				f.goBy(in.profileAt(stream, n-1, pl.foldSeq))
 			}
+			f.fold(n-1, last, low()-stream[n-1].Close.Tokens)
+			pl.tokens += stream[n-1].Close.Tokens
+			pl.reason = EpochBudget
 		}
 	}
 	return pl
+}
+
+// goBy has folds from here on go by a profile.
+func (f *folder) goBy(span ProfileSpan) {
+	f.policy = span.Policy
+	f.plan.policy, f.plan.profile = span.Policy, span.Name
 }
 
 // append shows piece i of conversation c behind what is shown already, and
@@ -295,6 +327,9 @@ func (f *folder) fill(room int) {
 		return
 	}
 	f.filling = true
+	if n := len(f.profiles); n > 0 {
+		f.goBy(f.profiles[n-1])
+	}
 	f.fold(last, end, room-f.stream[last].Close.Tokens)
 	f.plan.tokens += f.stream[last].Close.Tokens
 	f.plan.reason = EpochFill

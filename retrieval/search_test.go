@@ -13,6 +13,7 @@ import (
 	"hexapla/index"
 	"hexapla/layers"
 	"hexapla/retrieval"
+	"hexapla/storage"
 )
 
 // corpus makes conversations of made-up words whose frequencies fall as those
@@ -410,5 +411,22 @@ func TestLimits(t *testing.T) {
 	defer later.Release()
 	if _, err := e.Search(ctx, later.View(), retrieval.Query{Text: "walrus"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestSearchWithinAWrite: what a search has to count first it can store only when
+// the write that it is part of has ended; it does not wait for that.
+func TestSearchWithinAWrite(t *testing.T) {
+	w := newWorkspace(t)
+	entries := corpus(11, 1500)
+	w.write(100, entries...)
+	e := w.engine(w.openIndex()) // has counted nothing yet
+	q := queries(entries, 11, 1)[0]
+	_, err := w.store.Write(t.Context(), storage.Op{}, func(tx *storage.Tx) ([]byte, error) {
+		_, err := e.Search(t.Context(), tx.View(), q)
+		return nil, err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -25,7 +25,8 @@ type cachedTable struct {
 // making is a table that is being counted; err and table are set before done is
 // closed.
 type making struct {
-	done  chan struct{}
+	done  chan struct{} // the table is there, or the error
+	kept  chan struct{} // and it was stored, or could not be
 	table *table
 	err   error
 }
@@ -95,25 +96,35 @@ func (e *Engine) startTable(number int, seq int64) *making {
 	if m, busy := c.making[number]; busy {
 		return m
 	}
-	m := &making{done: make(chan struct{})}
+	m := &making{done: make(chan struct{}), kept: make(chan struct{})}
 	if c.making == nil {
 		c.making = make(map[int]*making)
 	}
 	c.making[number] = m
 	go func() {
-		m.table, m.err = e.makeTable(number, seq)
+		defer close(m.kept)
+		var stored bool
+		m.table, stored, m.err = e.loadOrCount(number, seq)
 		c.mu.Lock()
-		delete(c.making, number)
 		if m.err == nil {
 			c.put(number, m.table)
 		}
 		c.mu.Unlock()
+		// Whoever searches may be in the midst of a write, for which storing waits.
 		close(m.done)
+		if m.err == nil && !stored {
+			if err := e.store.PutTable(tableName(number), m.table.encode()); err != nil {
+				e.options.Logf("retrieval: store frequencies: %v", err) // they can be counted again
+			}
+		}
+		c.mu.Lock()
+		delete(c.making, number)
+		c.mu.Unlock()
 	}()
 	return m
 }
 
-// settle waits until no table is being made.
+// settle waits until no table is being made or stored.
 func (c *tableCache) settle(ctx context.Context) error {
 	c.mu.Lock()
 	var busy []*making
@@ -123,7 +134,7 @@ func (c *tableCache) settle(ctx context.Context) error {
 	c.mu.Unlock()
 	for _, m := range busy {
 		select {
-		case <-m.done:
+		case <-m.kept:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -131,18 +142,7 @@ func (c *tableCache) settle(ctx context.Context) error {
 	return nil
 }
 
-// makeTable loads a table or counts and stores it.
-func (e *Engine) makeTable(number int, seq int64) (*table, error) {
-	t, stored, err := e.loadOrCount(number, seq)
-	if err != nil || stored {
-		return t, err
-	}
-	if err := e.store.PutTable(tableName(number), t.encode()); err != nil {
-		e.options.Logf("retrieval: store frequencies: %v", err) // they can be counted again
-	}
-	return t, nil
-}
-
+// loadOrCount returns a table from the store, or newly counted.
 func (e *Engine) loadOrCount(number int, seq int64) (t *table, stored bool, err error) {
 	snapshot, err := e.store.Snapshot()
 	if err != nil {

@@ -82,6 +82,8 @@ func (b *backend) Handlers() map[string]Handler {
 		wire.MethodPackDiff:             Typed(b.packDiff),
 		wire.MethodPackReceipt:          Typed(b.packReceipt),
 		wire.MethodPackUndo:             Typed(b.packUndo),
+		wire.MethodProfileGet:           Typed(b.profileGet),
+		wire.MethodProfileSet:           Typed(b.profileSet),
 		wire.MethodAuditQuery:           Typed(b.auditQuery),
 		wire.MethodInstructionsGet:      Typed(b.instructionsGet),
 		wire.MethodMetricsGet:           Typed(b.metricsGet),
@@ -93,8 +95,9 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var options struct {
-		Policy json.RawMessage `json:"policy"`
-		Audit  json.RawMessage `json:"audit"`
+		Policy   json.RawMessage `json:"policy"`
+		Profiles json.RawMessage `json:"profiles"`
+		Audit    json.RawMessage `json:"audit"`
 	}
 	if info.Options != nil {
 		if err := json.Unmarshal(info.Options, &options); err != nil {
@@ -104,9 +107,16 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	if options.Policy != nil {
 		policy, err := layers.ParsePolicy(options.Policy, layers.DefaultPolicy())
 		if err != nil {
-			return InvalidParams("initializationOptions.policy", "initializationOptions."+err.Error())
+			return badSetting("policy", err)
 		}
 		b.options.Policy = policy
+	}
+	if options.Profiles != nil {
+		profiles, err := layers.ParseProfiles(options.Profiles, layers.DefaultProfiles())
+		if err != nil {
+			return badSetting("profiles", err)
+		}
+		b.options.Profiles = profiles
 	}
 	if options.Audit != nil {
 		retention, err := session.ParseAuditRetention(options.Audit)
@@ -123,6 +133,17 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	b.service = session.New(b.options)
 	b.peer, b.log = info.Peer, info.Peer.Log()
 	return nil
+}
+
+// badSetting tells what is wrong with a member of the settings.
+func badSetting(member string, err error) *Error {
+	const options = "initializationOptions."
+	e := InvalidParams(options+member, options+err.Error())
+	var over *layers.LimitError
+	if errors.As(err, &over) {
+		e.Data.Path, e.Data.Limit = options+over.Member, int64(over.Limit())
+	}
+	return e
 }
 
 // Close implements Backend.

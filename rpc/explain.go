@@ -26,7 +26,7 @@ func (b *backend) packExplain(ctx context.Context, p *wire.PackExplainParams) (*
 	pack := reply.Pack
 	result := &wire.PackExplainResult{
 		Checksum: reply.Checksum, Sequence: pack.Sequence, Encoding: pack.Encoding, Estimate: pack.Estimate,
-		Tokens: tokensToWire(pack), Candidates: make([]wire.PackCandidate, 0, len(pack.Candidates)),
+		Tokens: tokensToWire(pack), Profile: profileToWire(reply.Profile), Candidates: make([]wire.PackCandidate, 0, len(pack.Candidates)),
 	}
 	for _, c := range pack.Candidates {
 		out := wire.PackCandidate{

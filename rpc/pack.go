@@ -36,6 +36,7 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 		Session: p.Session, Checksum: reply.Checksum, Sequence: reply.Pack.Sequence, Tokens: reply.Pack.Used(),
 		Available: p.Budget.Total - p.Budget.Reserved, CachedShare: reply.CachedShare, Dropped: len(reply.Pack.Dropped), Lost: lost,
 	})
+	b.profileChanged(p.Session, reply.ProfileBefore, reply.Profile, reply.Pack.Sequence)
 	rendered, err := renderingOf(reply.Pack, p.Render)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,10 @@ func stabilityToWire(reply session.PackReply) wire.Stability {
 	out := wire.Stability{
 		CommonPrefixBytes: reply.PrefixBytes, CommonPrefixTokens: reply.PrefixTokens, CachedShare: reply.CachedShare,
 		StablePrefixBytes: reply.Pack.StableBytes, Epoch: reply.Pack.Epoch, EpochReason: reply.Pack.EpochReason,
-		Breakpoints: []wire.Breakpoint{},
+		HeadroomTokens: reply.Pack.Headroom.Tokens, Profile: profileToWire(reply.Profile), Breakpoints: []wire.Breakpoint{},
+	}
+	if h := reply.Pack.Headroom; h.Known {
+		out.FoldExpectedInCalls = &h.Calls
 	}
 	for _, b := range reply.Pack.Breakpoints {
 		out.Breakpoints = append(out.Breakpoints, wire.Breakpoint(b))

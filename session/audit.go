@@ -25,11 +25,14 @@ type auditRecord struct {
 	Sections []AuditSection `json:"sections"`
 	Tokens   int            `json:"tokens"`
 	Epoch    int64          `json:"epoch,omitempty"`
-	Reason   string         `json:"reason,omitempty"` // of the epoch; "" in entries of programs that did not note it
-	Dropped  []layers.Drop  `json:"dropped"`
-	Drops    int            `json:"drops,omitempty"` // with those that are not listed
-	Settings string         `json:"settings"`
-	Measures *packMeasures  `json:"measures,omitempty"` // nil in entries of programs that did not measure
+	// LaidOut is the profile of the newest fold; "" in entries of programs that knew
+	// none.
+	LaidOut  layers.ProfileName `json:"laidOut,omitempty"`
+	Reason   string             `json:"reason,omitempty"` // of the epoch; "" in entries of programs that did not note it
+	Dropped  []layers.Drop      `json:"dropped"`
+	Drops    int                `json:"drops,omitempty"` // with those that are not listed
+	Settings string             `json:"settings"`
+	Measures *packMeasures      `json:"measures,omitempty"` // nil in entries of programs that did not measure
 }
 
 // packMeasures is what metrics need to know of a pack beyond what is in it. It
@@ -78,7 +81,7 @@ func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply, me
 	pack := reply.Pack
 	record := auditRecord{
 		Session: session, Checksum: reply.Checksum, Previous: reply.Previous, Sequence: pack.Sequence, Time: ws.opts.Now(),
-		Request: req, Tokens: pack.Used(), Epoch: pack.Epoch, Reason: pack.EpochReason,
+		Request: req, Tokens: pack.Used(), Epoch: pack.Epoch, Reason: pack.EpochReason, LaidOut: pack.LaidOut,
 		Dropped: pack.Dropped[:min(len(pack.Dropped), maxAuditDrops)], Drops: len(pack.Dropped), Settings: pack.Settings, Measures: measures,
 	}
 	if reply.Loss != nil {
@@ -100,7 +103,7 @@ func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply, me
 			ws.opts.Logf("workspace %s: audit: %v", ws.ID, err)
 		}
 	}
-	if err := ws.keepTable(policyTable(pack.Settings), encode(ws.opts.Policy)); err != nil {
+	if err := ws.keepTable(policyTable(pack.Settings), encode(settingsOf(&ws.opts))); err != nil {
 		ws.opts.Logf("workspace %s: audit: %v", ws.ID, err)
 	}
 	ws.store.AppendAudit(reply.Checksum, encode(record))
@@ -118,7 +121,7 @@ func (ws *Workspace) keepTable(name string, body []byte) error {
 	return nil
 }
 
-// policyTable is the table that holds the policy of a settings digest.
+// policyTable is the table that holds the settings of a digest.
 func policyTable(settings string) string { return "policy/" + settings }
 
 // AuditEntry is one pack that was built.
@@ -158,9 +161,10 @@ func (s *Session) Audit(ctx context.Context, filter AuditFilter) (entries []Audi
 		return nil, 0, invalid("toSequence", "must not be negative")
 	}
 	switch filter.Reason {
-	case "", layers.EpochStart, layers.EpochWindow, layers.EpochBudget, layers.EpochFill:
+	case "", layers.EpochStart, layers.EpochWindow, layers.EpochBudget, layers.EpochFill, layers.EpochOpening, layers.EpochProfile:
 	default:
-		return nil, 0, invalid("epochReason", "must be %q, %q, %q or %q", layers.EpochStart, layers.EpochWindow, layers.EpochBudget, layers.EpochFill)
+		return nil, 0, invalid("epochReason", "must be %q, %q, %q, %q, %q or %q",
+			layers.EpochStart, layers.EpochWindow, layers.EpochBudget, layers.EpochFill, layers.EpochOpening, layers.EpochProfile)
 	}
 	err = s.Workspace.view(0, func(v storage.View) error {
 		var failed error
@@ -238,7 +242,7 @@ func (s *Session) newestAudited(layout layers.Layout) (record auditRecord, ok bo
 	return record, ok && err == nil
 }
 
-// Replay builds a pack of the audit log again, with the policy that it was built
+// Replay builds a pack of the audit log again, with the settings that it was built
 // with.
 func (s *Session) Replay(ctx context.Context, checksum string) (PackReply, error) {
 	ws := s.Workspace
@@ -262,11 +266,11 @@ func (s *Session) Replay(ctx context.Context, checksum string) (PackReply, error
 		return PackReply{}, err
 	}
 	if record.Settings != ws.settings && policy != nil {
-		then, err := layers.ParsePolicy(policy, layers.DefaultPolicy())
+		then, err := parseSettings(policy)
 		if err != nil {
-			return PackReply{}, fmt.Errorf("policy of the pack: %w", err)
+			return PackReply{}, fmt.Errorf("settings of the pack: %w", err)
 		}
-		ws = ws.withPolicy(then)
+		ws = ws.under(then, record.Settings)
 	}
 	req := record.Request
 	req.AsOf = record.Sequence

@@ -14,6 +14,7 @@ const maxEntering = 200 // candidates that are looked at
 type ExplainReply struct {
 	Checksum string // of the pack that BuildPack would give
 	Pack     *layers.Pack
+	Profile  ProfileState
 	// Scores are the hits behind candidates that were found by searching, best
 	// first, by the candidate's id.
 	Scores map[string][]retrieval.Hit
@@ -32,7 +33,7 @@ func (s *Session) ExplainPack(ctx context.Context, req PackRequest, entersAt boo
 		if err != nil {
 			return err
 		}
-		reply = ExplainReply{Checksum: layers.Checksum(pack.AppendCanonical(nil)), Pack: pack, Scores: p.scores}
+		reply = ExplainReply{Checksum: layers.Checksum(pack.AppendCanonical(nil)), Pack: pack, Profile: p.profileOf(pack), Scores: p.scores}
 		if !entersAt {
 			return nil
 		}

@@ -110,7 +110,8 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	out := kept{exchange: digest.Exchange{Tokens: tokens, Conversation: layers.Conversation{
 		ID: c.id, Session: c.record.Session, Opened: c.record.Opened, Outcome: c.record.Outcome, Turns: turns,
 	}}}
-	trio := trioRecord{Header: digest.Header(out.exchange, counter), Summary: digest.Summary(out.exchange, counter)}
+	work := digest.Work(turns)
+	trio := trioRecord{Header: digest.Header(out.exchange, counter), Summary: digest.Summary(out.exchange, counter), Work: &work}
 	if c.record.Outcome != layers.OutcomeCompleted || trio.Header.Outcome == layers.OutcomeOngoing {
 		// The rule may infer that a completed conversation ended in an error;
 		// otherwise what the client says of the end holds.

@@ -59,6 +59,16 @@ func lineOf(v storage.View, session string) (line, error) {
 	return l, nil
 }
 
+// asOf is the line as far as it went at a view. What an edit cut off was never
+// there.
+func (l line) asOf(v storage.View) (line, error) {
+	var err error
+	if v.Seq() < l.view.Seq() {
+		l.length, err = l.lengthAt(v.Seq())
+	}
+	return l, err
+}
+
 // list returns the conversations from one index up to another.
 func (l line) list(from, to int) ([]storage.ListEntry, error) {
 	var out []storage.ListEntry

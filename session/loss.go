@@ -31,6 +31,7 @@ type lastPack struct {
 	previous string
 	pack     *layers.Pack
 	loss     *PackLoss
+	profile  layers.ProfileName
 }
 
 // compare tells how much of the pack is the same bytes as the session's pack
@@ -38,7 +39,7 @@ type lastPack struct {
 // again keeps the one before it. It returns what metrics need.
 func (s *Session) compare(ctx context.Context, reply *PackReply) *packMeasures {
 	pack := reply.Pack
-	now := &lastPack{checksum: reply.Checksum, pack: pack}
+	now := &lastPack{checksum: reply.Checksum, pack: pack, profile: reply.Profile.Profile}
 	shown := shownBy(pack)
 	s.mu.Lock()
 	before, fullBefore := s.last[pack.Layout], s.lastFull
@@ -59,6 +60,9 @@ func (s *Session) compare(ctx context.Context, reply *PackReply) *packMeasures {
 	s.lastFull, s.shown = reply.full, shown
 	s.mu.Unlock()
 	reply.Previous, reply.Loss = now.previous, now.loss
+	if before != nil && before.profile != now.profile {
+		reply.ProfileBefore = before.profile
+	}
 	if before != nil && len(pack.Text) > 0 {
 		reply.PrefixBytes = commonPrefix(before.pack.Text, pack.Text)
 		reply.CachedShare = float64(reply.PrefixBytes) / float64(len(pack.Text))
@@ -87,7 +91,7 @@ func (s *Session) lastAudited(ctx context.Context, layout layers.Layout) *lastPa
 	if err != nil || reply.Checksum != record.Checksum {
 		return nil
 	}
-	last := &lastPack{checksum: record.Checksum, previous: record.Previous, pack: reply.Pack}
+	last := &lastPack{checksum: record.Checksum, previous: record.Previous, pack: reply.Pack, profile: reply.Profile.Profile}
 	if before, err := s.Replay(ctx, record.Previous); err == nil {
 		last.loss = lossOf(record.Previous, before.Pack, last.pack)
 	}

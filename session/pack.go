@@ -54,9 +54,12 @@ type PackReply struct {
 	PrefixBytes  int
 	PrefixTokens int
 	CachedShare  float64
-	full         int64     // tokens of the prompt that has the full history instead
-	Previous     string    // checksum of the session's pack before; "" if there is none
-	Loss         *PackLoss // what that pack showed and this one does not; nil if there is nothing
+	full         int64        // tokens of the prompt that has the full history instead
+	Previous     string       // checksum of the session's pack before; "" if there is none
+	Profile      ProfileState // that the pack was built under
+	// ProfileBefore is the profile of the pack before, where that was another one.
+	ProfileBefore layers.ProfileName
+	Loss          *PackLoss // what that pack showed and this one does not; nil if there is nothing
 }
 
 // maxBudget bounds the tokens of a budget.
@@ -135,7 +138,7 @@ func (ws *Workspace) buildPack(ctx context.Context, session string, req PackRequ
 		if err != nil {
 			return err
 		}
-		reply = PackReply{Pack: pack, Canonical: pack.AppendCanonical(nil)}
+		reply = PackReply{Pack: pack, Canonical: pack.AppendCanonical(nil), Profile: p.profileOf(pack)}
 		reply.full = pack.FullHistory + int64(pack.System+p.stream.pending)
 		reply.Checksum = layers.Checksum(reply.Canonical)
 		return nil
@@ -218,9 +221,9 @@ func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, 
 	}
 	return p, p.withBudget(layers.Input{
 		Seed: p.seed(req), Session: session, Sequence: p.view.Seq(), Layout: req.Layout,
-		Policy: ws.opts.Policy, Settings: ws.settings, Count: p.counter,
+		Policy: p.policy, Settings: ws.settings, Count: p.counter,
 		System: p.system(req.System), Pins: pins, Stream: p.stream.conversations, Errors: p.stream.errors, Gate: p.stream.gate, Prices: p.prices, Start: p.stream.start,
-		WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
+		StartSeq: p.stream.startSeq, Profiles: p.stream.spans, WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
 	}, req.Budget), nil
 }
 

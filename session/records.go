@@ -32,6 +32,7 @@ const (
 	kindQueue         = "queue"
 	kindLearned       = "learned"
 	kindLearningReset = "learningReset"
+	kindProfile       = "profile"
 )
 
 // Counters of a workspace.
@@ -86,6 +87,9 @@ type trioRecord struct {
 	// Activity is what kind of work it is; "" in records of programs that did not
 	// tell.
 	Activity digest.Activity `json:"activity,omitempty"`
+	// Work is what its calls did, by which profiles are chosen: nil in records of
+	// programs that did not count.
+	Work *layers.Work `json:"work,omitempty"`
 }
 
 // servedRecord is the body of a served record: what a context request was
@@ -167,6 +171,7 @@ func listOfVersions(conversation string) string { return conversation + "/versio
 func versionID(conversation string, n int) string {
 	return conversation + "@" + strconv.Itoa(n)
 }
+func listOfProfiles(session string) string     { return "session/" + session + "/profiles" }
 func listOfTurns(conversation string) string   { return conversation + "/turns" }
 func listOfChanges(conversation string) string { return conversation + "/changes" }
 func turnID(conversation string, n int) string { return conversation + "#" + strconv.Itoa(n) }

@@ -10,18 +10,15 @@ import (
 	"hexapla/storage"
 )
 
-// relatedCoverage is the share of a query's terms, by weight, from which on an
-// older conversation is worth its summary in a pack.
-const relatedCoverage = 0.35
-
 // relatedCandidates is how many records are ranked for related conversations:
 // few of many must fit well, so a pack need not wait for all that fit somewhat.
 const relatedCandidates = 500
 
 // related returns a piece with the summaries of older conversations that the
-// opening query is about. It is a function of the workspace at the opening.
-func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []layers.Piece) ([]layers.Piece, error) {
-	limit := p.ws.opts.Policy.Retrieved
+// opening query is about. It is a function of the workspace at the opening, and
+// of the policy in force then.
+func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []layers.Piece, policy layers.Policy) ([]layers.Piece, error) {
+	limit := policy.Retrieved
 	if limit == 0 || len(pieces) == 0 || !pieces[0].User {
 		return nil, nil
 	}
@@ -33,7 +30,7 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 	if err != nil {
 		return nil, err
 	}
-	near, err := p.near(v)
+	near, err := p.near(v, policy.Summaries)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +54,7 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 	var text, ids strings.Builder
 	var hits []retrieval.Hit
 	for _, hit := range found.Hits {
-		if hit.Coverage < relatedCoverage {
+		if hit.Coverage < float64(policy.RelatedCoveragePercent)/100 {
 			continue
 		}
 		if _, ok, err := v.Latest(kindTrio, hit.Conversation); err != nil {
@@ -102,7 +99,7 @@ const maxRelatedQuery = 2000
 
 // near returns the conversations that are in layers 1 and 3 when a
 // conversation opens.
-func (p *packer) near(v storage.View) (map[string]bool, error) {
+func (p *packer) near(v storage.View, summaries int) (map[string]bool, error) {
 	l, err := p.line(v)
 	if err != nil {
 		return nil, err
@@ -111,7 +108,7 @@ func (p *packer) near(v storage.View) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := max(0, window.Base-p.ws.opts.Policy.Summaries)
+	from := max(0, window.Base-summaries)
 	entries, err := l.list(from, l.length)
 	if err != nil {
 		return nil, err

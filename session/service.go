@@ -15,12 +15,13 @@ import (
 
 // Options of a Service.
 type Options struct {
-	DataDir string                           // where the workspaces' stores lie
-	Policy  layers.Policy                    // the zero value means layers.DefaultPolicy
-	Audit   AuditRetention                   // what the audit logs keep
-	Now     func() int64                     // Unix milliseconds; time.Now when nil
-	Ticks   func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
-	Logf    func(format string, args ...any) // never given content; may be nil
+	DataDir  string                           // where the workspaces' stores lie
+	Policy   layers.Policy                    // the zero value means layers.DefaultPolicy
+	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
+	Audit    AuditRetention                   // what the audit logs keep
+	Now      func() int64                     // Unix milliseconds; time.Now when nil
+	Ticks    func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
+	Logf     func(format string, args ...any) // never given content; may be nil
 }
 
 // Service is every workspace that a process has open. Its methods may be
@@ -40,6 +41,9 @@ type Service struct {
 func New(opts Options) *Service {
 	if opts.Policy == (layers.Policy{}) {
 		opts.Policy = layers.DefaultPolicy()
+	}
+	if opts.Profiles == (layers.Profiles{}) {
+		opts.Profiles = layers.DefaultProfiles()
 	}
 	if opts.Now == nil {
 		opts.Now = func() int64 { return time.Now().UnixMilli() }
@@ -198,7 +202,7 @@ func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, er
 	}
 	ws, err := openWorkspace(ctx, workspaceOptions{
 		ID: id, Dir: filepath.Join(s.opts.DataDir, "workspaces", id),
-		Policy: s.opts.Policy, Audit: s.opts.Audit, Tokens: s.tokens, Models: models.Builtin(), Now: s.opts.Now, Ticks: s.opts.Ticks, Logf: s.opts.Logf,
+		Policy: s.opts.Policy, Profiles: s.opts.Profiles, Audit: s.opts.Audit, Tokens: s.tokens, Models: models.Builtin(), Now: s.opts.Now, Ticks: s.opts.Ticks, Logf: s.opts.Logf,
 	})
 	if err != nil {
 		return nil, err

@@ -22,6 +22,8 @@ type packer struct {
 	snapshot *storage.Snapshot
 	counter  layers.Counter
 	stream   stream
+	policy   layers.Policy // of the window
+	profiles profiler
 	heads    *headCache
 	memo     memo
 	prices   layers.CachePrices
@@ -38,16 +40,8 @@ func (p *packer) at(seq int64) (storage.View, error) {
 	return p.then(max(seq, p.edited))
 }
 
-// line is the session's line as far as it went at a view. What an edit cut off
-// was never there.
-func (p *packer) line(v storage.View) (line, error) {
-	l := p.whole
-	var err error
-	if v.Seq() < p.view.Seq() {
-		l.length, err = l.lengthAt(v.Seq())
-	}
-	return l, err
-}
+// line is the session's line as of a view.
+func (p *packer) line(v storage.View) (line, error) { return p.whole.asOf(v) }
 
 // readEdits reads what edits made of the session and the workspace.
 func (p *packer) readEdits() error {
@@ -59,6 +53,7 @@ func (p *packer) readEdits() error {
 		return err
 	}
 	p.whole, err = lineOf(p.view, p.session)
+	p.profiles = profiler{p.ws, p.session, p.whole}
 	return err
 }
 
@@ -339,7 +334,7 @@ func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 
 // summarised returns the ids of layer 3, newest first.
 func (p *packer) summarised(v storage.View) ([]string, error) {
-	want := p.ws.opts.Policy.Summaries
+	want := p.policy.Summaries
 	own, err := p.whole.list(max(0, p.stream.base-want), p.stream.base)
 	if err != nil {
 		return nil, err

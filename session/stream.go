@@ -25,6 +25,9 @@ type stream struct {
 	errors        []layers.OpenError
 	gate          layers.Gate // about the window
 	pending       int         // tokens of the whole input that is not recorded yet
+	startSeq      int64       // sequence at which the window was moved in the middle of start; 0 if its opening moved it
+	spans         []layers.ProfileSpan
+	profile       ProfileState
 }
 
 // streamOf reads the stream of a session. pending, if there is one, is the
@@ -47,11 +50,20 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 	if err != nil {
 		return stream{}, err
 	}
-	s := stream{base: window.Base, start: window.Start - 1 - window.Base, gate: window.Gate}
+	s := stream{base: window.Base, start: window.Start - 1 - window.Base, startSeq: window.Seq, gate: window.Gate}
 	entries, err := l.list(s.base, n)
 	if err != nil {
 		return s, err
 	}
+	spans, first, err := p.profiles.spans(v, s.base, n, opensNext)
+	if err != nil {
+		return s, err
+	}
+	s.spans = spans
+	if s.profile, err = p.profiles.state(v, s.base+len(first)-1); err != nil {
+		return s, err
+	}
+	p.policy = spans[first[min(max(s.start, 0), len(first)-1)]].Policy
 	served, err := p.served(l)
 	if err != nil {
 		return s, err
@@ -61,10 +73,11 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 		if i+1 < len(entries) {
 			next = entries[i+1].Seq
 		}
-		c, outputs, err := p.conversation(ctx, entry, next, i > s.start, opensNext && i == len(entries)-1)
+		c, outputs, err := p.conversation(ctx, entry, next, i > s.start, opensNext && i == len(entries)-1, spans[first[i]].Policy)
 		if err != nil {
 			return s, err
 		}
+		c.Profile = first[i]
 		c.Pieces = insertServed(c.Pieces, served, entry.Seq, next, i == len(entries)-1)
 		if c.ArchivedAt, c.RestoredAt, err = archivedIn(p.view, entry.ID); err != nil {
 			return s, err
@@ -83,6 +96,10 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 		return v.Seq()
 	}
 	s.windowSeq = opening(s.start)
+	if s.startSeq != 0 {
+		s.windowSeq = s.startSeq
+		p.policy = shape(spans).at(s.startSeq)
+	}
 	if s.gate.Decision != "" {
 		s.gate.Sequence = opening(window.Decided - 1 - s.base)
 	}
@@ -94,35 +111,8 @@ func (p *packer) streamOf(ctx context.Context, pending *pendingInput) (stream, e
 	return s, nil
 }
 
-// window decides where layer 1 begins when so many conversations of the session
-// have been opened.
-func (p *packer) window(v storage.View, opened int) (layers.Window, error) {
-	policy := p.ws.opts.Policy
-	from, to := policy.WindowFrom(opened), policy.WindowBase(opened)+policy.ActiveMemory
-	var sizes []layers.ConversationSize
-	if to-policy.ActiveMemory > from { // else there is nothing to decide
-		l, err := p.line(v)
-		if err != nil {
-			return layers.Window{}, err
-		}
-		entries, err := l.list(from, to)
-		if err != nil {
-			return layers.Window{}, err
-		}
-		for _, entry := range entries {
-			trio, err := p.trioAt(entry.ID, v.Seq())
-			if err != nil {
-				return layers.Window{}, err
-			}
-			// An exchange has about as many answers as inputs.
-			sizes = append(sizes, layers.ConversationSize{Tokens: trio.Header.TokenCount, Calls: (v.ListLen(listOfTurns(entry.ID)) + 1) / 2})
-		}
-	}
-	return policy.Window(opened, sizes, p.prices), nil
-}
-
 // conversation reads one conversation of the stream and the tool outputs in it.
-func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next int64, withContext, closing bool) (layers.StreamConversation, []output, error) {
+func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next int64, withContext, closing bool, policy layers.Policy) (layers.StreamConversation, []output, error) {
 	c := layers.StreamConversation{ID: entry.ID}
 	body, _, ok, err := latest[conversationRecord](p.view, kindConversation, entry.ID)
 	if err != nil {
@@ -148,7 +138,7 @@ func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next
 		}
 		front = append(front, piece)
 	}
-	related, err := p.related(ctx, entry, pieces)
+	related, err := p.related(ctx, entry, pieces, policy)
 	if err != nil {
 		return c, nil, err
 	}
@@ -260,7 +250,7 @@ func (p *packer) served(l line) ([]layers.Piece, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := shaper{counter: p.counter, policy: p.ws.opts.Policy, read: p.ws.readText}
+		s := shaper{counter: p.counter, read: p.ws.readText}
 		for i, item := range body.Items {
 			then := v
 			if item.AsOf != 0 {
@@ -336,7 +326,7 @@ func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) err
 		opens = true
 	}
 	if opens {
-		s.conversations = append(s.conversations, layers.StreamConversation{ID: nextConversation(p.view)})
+		s.conversations = append(s.conversations, layers.StreamConversation{ID: nextConversation(p.view), Profile: len(s.spans) - 1})
 		last++
 	}
 	c := &s.conversations[last]
@@ -345,7 +335,7 @@ func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) err
 		number = p.view.ListLen(listOfTurns(c.ID)) + 1
 	}
 	turn := layers.Turn{Number: number, Role: layers.RoleUser, Kind: pending.kind, Text: pending.content}
-	sh := shaper{counter: p.counter, policy: p.ws.opts.Policy}
+	sh := shaper{counter: p.counter, policy: s.spans[len(s.spans)-1].Policy}
 	id := turnID(c.ID, number)
 	piece := layers.Piece{ID: id, Seq: p.view.Seq(), User: true, Forms: sh.userForms(id, &turn)}
 	if pending.kind == layers.InputToolResponse {

@@ -96,12 +96,16 @@ func (ws *Workspace) thread(v storage.View, conversation string, counter layers.
 		if err != nil {
 			return nil, nil, err
 		}
-		s := &shaper{counter: counter, policy: ws.opts.Policy, read: ws.readText}
+		shape, err := ws.shapeOf(v, conversation)
+		if err != nil {
+			return nil, nil, err
+		}
 		for _, entry := range entries {
 			body, err := turnAt(v, entry)
 			if err != nil {
 				return nil, nil, err
 			}
+			s := &shaper{counter: counter, policy: shape.at(entry.Seq), read: ws.readText}
 			t.add(s.pieces(conversation, &body.Turn, entry.Seq), &body.Turn)
 		}
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,12 +27,14 @@ type workspaceOptions struct {
 	ID     string
 	Dir    string
 	Policy layers.Policy
-	Audit  AuditRetention
-	Tokens *tokens.Registry
-	Models models.Table
-	Now    func() int64
-	Ticks  func() int64
-	Logf   func(format string, args ...any)
+	// Profiles is the zero value in settings of programs that knew none.
+	Profiles layers.Profiles
+	Audit    AuditRetention
+	Tokens   *tokens.Registry
+	Models   models.Table
+	Now      func() int64
+	Ticks    func() int64
+	Logf     func(format string, args ...any)
 }
 
 // Workspace is one root folder's memory: a store, its index and what is cached
@@ -59,6 +62,10 @@ type Workspace struct {
 	spoken      bounded[triesKey, *spoken]
 	uses        bounded[triesKey, *usage]
 	prefetch    prefetch
+	works       bounded[trioVersion, layers.Work]     // of completed conversations
+	choices     bounded[string, layers.ProfileChoice] // at the opening of a conversation
+	openings    bounded[string, opened]               // of conversations
+	profileSets bounded[int64, profileRecord]         // by sequence
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
@@ -72,7 +79,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 	if err != nil {
 		return nil, err
 	}
-	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: policyDigest(opts.Policy), prefetch: newPrefetch()}
+	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: settingsDigest(settingsOf(&opts)), prefetch: newPrefetch()}
 	ix, err := index.Open(ctx, index.Options{
 		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
 	})
@@ -90,12 +97,15 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 	return ws, nil
 }
 
-// withPolicy returns the same workspace under another policy, to build packs of
-// the past. It has caches of its own and must not be closed.
-func (ws *Workspace) withPolicy(policy layers.Policy) *Workspace {
+// under returns the same workspace under other settings with a digest, to build
+// packs of the past. It has caches of its own and must not be closed.
+func (ws *Workspace) under(s settings, digest string) *Workspace {
 	opts := ws.opts
-	opts.Policy = policy
-	return &Workspace{ID: ws.ID, opts: opts, store: ws.store, index: ws.index, engine: ws.engine, settings: policyDigest(policy)}
+	opts.Policy, opts.Profiles = s.Policy, layers.Profiles{}
+	if s.Profiles != nil {
+		opts.Profiles = *s.Profiles
+	}
+	return &Workspace{ID: ws.ID, opts: opts, store: ws.store, index: ws.index, engine: ws.engine, settings: digest}
 }
 
 func (ws *Workspace) close() error {
@@ -109,9 +119,40 @@ func (ws *Workspace) close() error {
 	return ws.store.Close()
 }
 
-// policyDigest is the digest that packs record of the settings in force.
-func policyDigest(p layers.Policy) string {
-	sum := sha256.Sum256(append(encode(p), layers.PolicyVersion...))
+// settings are everything that is set and decides what a pack holds.
+type settings struct {
+	layers.Policy
+	Profiles *layers.Profiles `json:"profiles,omitempty"` // nil in those of programs that knew none
+}
+
+func settingsOf(opts *workspaceOptions) settings {
+	s := settings{Policy: opts.Policy}
+	if opts.Profiles != (layers.Profiles{}) {
+		s.Profiles = &opts.Profiles
+	}
+	return s
+}
+
+// parseSettings reads what a pack of the past was built with.
+func parseSettings(data []byte) (settings, error) {
+	s := settings{Policy: layers.DefaultPolicy()}
+	s.OpeningFoldPercent, s.HintCap = 0, 0 // what programs did that do not name them
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&s); err != nil {
+		return s, err
+	}
+	if s.Profiles != nil {
+		if err := s.Profiles.Check(); err != nil {
+			return s, err
+		}
+	}
+	return s, s.Policy.Check()
+}
+
+// settingsDigest is the digest that packs record of the settings in force.
+func settingsDigest(s settings) string {
+	sum := sha256.Sum256(append(encode(s), layers.PolicyVersion...))
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -19,9 +19,9 @@ type server struct {
 }
 
 // startServer starts `hexapla serve` on a data folder and initializes it, with
-// the members of the packing policy that are to differ from the default, as
-// JSON, if there are any.
-func startServer(ctx context.Context, p program, dataDir, policy string) (*server, error) {
+// the members of the packing policy and of the profiles that are to differ from
+// the default, as JSON, if there are any.
+func startServer(ctx context.Context, p program, dataDir, policy, profiles string) (*server, error) {
 	self, err := p.self()
 	if err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
@@ -35,8 +35,16 @@ func startServer(ctx context.Context, p program, dataDir, policy string) (*serve
 	}
 	s := &server{client}
 	info := rpc.InitializeParams{ProcessID: os.Getpid(), ClientName: "hexapla", ClientVersion: version}
-	if policy != "" {
-		info.Options = json.RawMessage(`{"policy":` + policy + `}`)
+	options := map[string]json.RawMessage{}
+	for name, members := range map[string]string{"policy": policy, "profiles": profiles} {
+		if members != "" {
+			options[name] = json.RawMessage(members)
+		}
+	}
+	if len(options) > 0 {
+		if info.Options, err = json.Marshal(options); err != nil {
+			return nil, errors.Join(fmt.Errorf("start server: %w", err), s.kill())
+		}
 	}
 	if _, err := client.Initialize(ctx, info); err != nil {
 		return nil, errors.Join(fmt.Errorf("start server: %w", err), s.kill())

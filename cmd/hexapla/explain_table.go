@@ -51,6 +51,9 @@ func writeExplained(w io.Writer, session string, r *wire.PackExplainResult, all 
 	t := r.Tokens
 	fmt.Fprintf(w, "%s of %s tokens, session %s at sequence %s\n", thousands(int64(t.Used)), thousands(int64(t.Available)), session, thousands(r.Sequence))
 	fmt.Fprintf(w, "%s %s in use · counted by %s · checksum %s\n", bar(t.Used, t.Available, t.Available), percent(ratio(float64(t.Used), float64(t.Available))), counted, short(r.Checksum))
+	if line := profileLine(r.Profile); line != "" {
+		fmt.Fprintln(w, cut(line, explainWidth))
+	}
 	fmt.Fprintf(w, "\n%s\n", row(" ", strings.Repeat(" ", barWidth), "tokens", "full", "detail", "what", "budget", "why"))
 	lines := make([]explained, 0, len(r.Candidates))
 	for _, c := range r.Candidates {
@@ -90,6 +93,18 @@ func writeExplained(w io.Writer, session string, r *wire.PackExplainResult, all 
 			fmt.Fprintln(w, line.text(most))
 		}
 	}
+}
+
+// profileLine tells the profile that a pack was built under and why.
+func profileLine(p wire.ProfileState) string {
+	if p.Profile == "" {
+		return "" // of a server that knows none
+	}
+	line := "profile " + p.Profile
+	if p.LaidOut != "" && p.LaidOut != p.Profile {
+		line += ", laid out by " + p.LaidOut + " until the next fold"
+	}
+	return line + " (" + p.Mode + "): " + p.Reason
 }
 
 // together makes one line of neighbours that fared alike, from three on.

@@ -21,6 +21,10 @@ func madeUpExplanation() *wire.PackExplainResult {
 	r := &wire.PackExplainResult{
 		Checksum: "0123456789abcdef0123456789abcdef", Sequence: 4711, Encoding: "estimate:o200k_base", Estimate: true,
 		Tokens: wire.PackTokens{Total: 8000, Reserved: 1000, Available: 7000, Used: 3500},
+		Profile: wire.ProfileState{
+			Profile: "debugging", Mode: "auto", LaidOut: "balanced", LaidOutAt: 4000,
+			Reason: "14 of 20 calls of the last 3 conversations ran tests or checks, 9 failed",
+		},
 		Candidates: []wire.PackCandidate{
 			add("guardrails", -1, "system", "full", "full", 400, 400, "included", "", 500),
 			add("heading", 2, "headers", "heading", "heading", 4, 4, "included", "", 300),

@@ -19,6 +19,7 @@ type replayOptions struct {
 	model    string
 	layout   string
 	policy   string // JSON; empty for the default
+	profiles string // JSON; empty for the default
 	overhead int    // -1: from the first call's usage
 	json     bool
 	sweep    bool
@@ -61,6 +62,7 @@ What cannot be read is left out and told on standard error with file and line.
 Without --data-dir everything that the server stores is deleted at the end.`,
 		Example: `  hexapla replay session.jsonl
   hexapla replay --policy '{"lowWaterPercent":40}' session.jsonl
+  hexapla replay --profiles '{"mode":"auto"}' session.jsonl
   hexapla replay --budget 8000 --calls ~/.claude/projects/*/*.jsonl
   hexapla replay --json .specstory/history/*.md > replay.json`,
 		Args: arguments(cobra.MinimumNArgs(1)),
@@ -80,6 +82,7 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 	cmd.Flags().StringVar(&o.model, "model", "", "`model` that counts tokens and sets prices (default: the one of each transcript)")
 	cmd.Flags().StringVar(&o.layout, "layout", string(layers.LayoutStablePrefix), "order of a pack's sections: stable-prefix or narrative-first")
 	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that differ, as `JSON`")
+	cmd.Flags().StringVar(&o.profiles, "profiles", "", "members of the profiles that differ, as `JSON`, such as '{\"mode\":\"auto\"}'")
 	cmd.Flags().IntVar(&o.overhead, "overhead", -1, "`tokens` of system prompt and tools on each call (default: by the first call's usage)")
 	cmd.Flags().Lookup("overhead").DefValue = "0" // -1 stands for what the text says
 	cmd.Flags().BoolVar(&o.allCalls, "calls", false, "show every call, not a sample")
@@ -95,6 +98,8 @@ func (o replayOptions) check() error {
 		return fmt.Errorf("--budget %d: must be positive", o.budget)
 	case checkPolicy(o.policy) != nil:
 		return checkPolicy(o.policy)
+	case checkProfiles(o.profiles) != nil:
+		return checkProfiles(o.profiles)
 	case o.chart != "" && !o.sweep:
 		return errors.New("--chart: only --sweep has something to draw")
 	case o.overhead < -1:
@@ -111,6 +116,16 @@ func checkPolicy(policy string) error {
 	}
 	if _, err := layers.ParsePolicy([]byte(policy), layers.DefaultPolicy()); err != nil {
 		return fmt.Errorf("--policy: %w", err)
+	}
+	return nil
+}
+
+func checkProfiles(profiles string) error {
+	if profiles == "" {
+		return nil
+	}
+	if _, err := layers.ParseProfiles([]byte(profiles), layers.DefaultProfiles()); err != nil {
+		return fmt.Errorf("--profiles: %w", err)
 	}
 	return nil
 }

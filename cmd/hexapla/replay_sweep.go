@@ -32,6 +32,7 @@ func sweepPoints(budget int) []sweepPoint {
 		values []int
 	}{
 		{"lowWaterPercent", []int{20, 50, 70}},
+		{"openingFoldPercent", []int{0, 100}},
 		{"resultCap", []int{250, 1000, 2000}},
 		{"freshCap", []int{1000, 4000}},
 		{"namesPercent", []int{0, 25, 75}},

@@ -40,7 +40,7 @@ func withSession(cmd *cobra.Command, p program, f folderFlags, fn func(ctx conte
 	if err != nil {
 		return err
 	}
-	s, err := startServer(ctx, p, dir, "")
+	s, err := startServer(ctx, p, dir, "", "")
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,8 @@ type PackExplainResult struct {
 	Estimate bool `json:"estimate"`
 	// The accounting of the pack.
 	Tokens PackTokens `json:"tokens"`
+	// The profile that it was built under.
+	Profile ProfileState `json:"profile"`
 	// Each candidate once, in the order of the layout "stable-prefix".
 	Candidates []PackCandidate `json:"candidates"`
 }
@@ -154,9 +156,9 @@ type PackDiffResult struct {
 	CommonPrefixBytes int `json:"commonPrefixBytes"`
 	// "same" (it is one pack), "append" (no fold between them: what changed
 	// stands at the end), "request" (they were asked for with other parameters
-	// or settings), or why the fold was made: "start", "window", "budget" or
-	// "fill" (the request asked for it).
-	Reason string `json:"reason" enum:"same,append,request,start,window,budget,fill"`
+	// or settings), or why the fold was made: "start", "window", "budget",
+	// "fill" (the request asked for it), "opening" or "profile".
+	Reason string `json:"reason" enum:"same,append,request,start,window,budget,fill,opening,profile"`
 	// What only the other shows, in its order.
 	Added []PackChange `json:"added"`
 	// What only the one shows, in its order.
@@ -179,8 +181,9 @@ type PackMark struct {
 	Total int `json:"total"`
 	// The sequence number of the last fold.
 	Epoch int64 `json:"epoch"`
-	// Why that fold was made: "start", "window", "budget" or "fill".
-	EpochReason string `json:"epochReason" enum:"start,window,budget,fill"`
+	// Why that fold was made: "start", "window", "budget", "fill", "opening" or
+	// "profile".
+	EpochReason string `json:"epochReason" enum:"start,window,budget,fill,opening,profile"`
 }
 
 // PackChange is one thing that two packs show differently.

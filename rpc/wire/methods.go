@@ -86,6 +86,9 @@ const (
 	MethodMetricsGet           = "hexapla/metrics/get"
 	EventPacked                = "hexapla/event/packed"
 	EventRecorded              = "hexapla/event/recorded"
+	MethodProfileGet           = "hexapla/profile/get"
+	MethodProfileSet           = "hexapla/profile/set"
+	EventProfile               = "hexapla/event/profile"
 	EventDrift                 = "hexapla/event/drift"
 )
 
@@ -172,6 +175,10 @@ func Methods() []Method {
 			"Gives the pack before a pack again, and puts what was lost into the next one.", KindNotFound, KindOpIDReused, KindStorageFull),
 		request[AuditQueryParams, AuditQueryResult](MethodAuditQuery, ClassRead,
 			"Lists what packs were built, with what in them, what was dropped and why.", KindNotFound),
+		request[ProfileGetParams, ProfileGetResult](MethodProfileGet, ClassRead,
+			"Tells which profile is in force in a session, why, and what its numbers are.", KindNotFound),
+		request[ProfileSetParams, ProfileSetResult](MethodProfileSet, ClassWrite,
+			"Sets the profile of a session by hand, or has it chosen from the recent turns again.", KindNotFound, KindOpIDReused),
 		request[InstructionsGetParams, InstructionsGetResult](MethodInstructionsGet, ClassRead,
 			"Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context."),
 		request[MetricsGetParams, MetricsGetResult](MethodMetricsGet, ClassRead,
@@ -179,6 +186,7 @@ func Methods() []Method {
 		event[PackedParams](EventPacked, "A pack was built."),
 		event[RecordedParams](EventRecorded, "A write was committed."),
 		event[DriftParams](EventDrift, "The model gave a current context that says something else than the one before."),
+		event[ProfileParams](EventProfile, "Another profile is in force in a session."),
 	}
 }
 

@@ -111,8 +111,16 @@ type Stability struct {
 	StablePrefixBytes int `json:"stablePrefixBytes"`
 	// As in Pack.
 	Epoch int64 `json:"epoch"`
-	// As in Pack: "start", "window", "budget" or "fill".
-	EpochReason string `json:"epochReason" enum:"start,window,budget,fill"`
+	// As in Pack: "start", "window", "budget", "fill", "opening" or "profile".
+	EpochReason string `json:"epochReason" enum:"start,window,budget,fill,opening,profile"`
+	// Tokens that what is recorded may add before the next fold for want of room.
+	HeadroomTokens int `json:"headroomTokens"`
+	// Model calls until then, an estimate: headroomTokens by the mean of what the
+	// newest eight calls added, in the form in which they were appended at most.
+	// Absent as long as there was no call.
+	FoldExpectedInCalls *int `json:"foldExpectedInCalls,omitempty"`
+	// The profile that the pack was built under.
+	Profile ProfileState `json:"profile"`
 	// Where it pays to have a provider keep the prompt, in order of bytes, at
 	// most four.
 	Breakpoints []Breakpoint `json:"breakpoints"`
@@ -257,8 +265,10 @@ type Pack struct {
 	Epoch int64 `json:"epoch"`
 	// Why the last fold was made: "start" (none was yet), "window" (layer 1
 	// demoted a step of conversations), "budget" (the stream met its high-water
-	// mark) or "fill" (it was asked for).
-	EpochReason string `json:"epochReason" enum:"start,window,budget,fill"`
+	// mark), "fill" (it was asked for), "opening" (a query opened a conversation and
+	// the fold paid before it had to be made) or "profile" (one was set by hand to
+	// count at once).
+	EpochReason string `json:"epochReason" enum:"start,window,budget,fill,opening,profile"`
 	// How the budget was turned into counted tokens, if it was in the provider's.
 	Calibration *Calibration `json:"calibration,omitempty"`
 	// What was left out or reduced, and why.

@@ -490,8 +490,8 @@ type AuditQueryParams struct {
 	// Only packs that were built before this time (RFC 3339).
 	Until string `json:"until,omitempty"`
 	// Only packs whose last fold was made for this reason, as in Pack: "start",
-	// "window", "budget" or "fill".
-	EpochReason string `json:"epochReason,omitempty" enum:"start,window,budget,fill"`
+	// "window", "budget", "fill", "opening" or "profile".
+	EpochReason string `json:"epochReason,omitempty" enum:"start,window,budget,fill,opening,profile"`
 	// Also the items of each section.
 	Items bool `json:"items,omitempty"`
 	// Most entries to return; 20 when absent, 200 at most.
@@ -523,9 +523,10 @@ type AuditEntry struct {
 	// The sequence number of the last fold, as in Pack; absent in entries of
 	// servers that did not note it.
 	Epoch int64 `json:"epoch,omitempty"`
-	// Why that fold was made, as in Pack: "start", "window", "budget" or "fill";
+	// Why that fold was made, as in Pack: "start", "window", "budget", "fill",
+	// "opening" or "profile";
 	// absent like epoch.
-	EpochReason string `json:"epochReason,omitempty" enum:"start,window,budget,fill"`
+	EpochReason string `json:"epochReason,omitempty" enum:"start,window,budget,fill,opening,profile"`
 	// What was left out or reduced, and why: the first 50 of the pack's.
 	Dropped []Dropped `json:"dropped"`
 	// How many the pack has of these; absent where there are none.

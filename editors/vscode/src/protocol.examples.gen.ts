@@ -68,6 +68,11 @@ import type {
   PinRemoveResult,
   ProblemLookupParams,
   ProblemLookupResult,
+  ProfileGetParams,
+  ProfileGetResult,
+  ProfileParams,
+  ProfileSetParams,
+  ProfileSetResult,
   RecordedParams,
   ReferenceLookupParams,
   ReferenceLookupResult,
@@ -233,7 +238,7 @@ export const packBuildLoopParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildLoopResult = {
-    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -296,7 +301,7 @@ export const packBuildLoopResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ff67b6b619b9cc92",
+      "settings": "515ff87d668df741",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -317,6 +322,15 @@ export const packBuildLoopResult = {
       "stablePrefixBytes": 351,
       "epoch": 3,
       "epochReason": "start",
+      "headroomTokens": 2163,
+      "foldExpectedInCalls": 6,
+      "profile": {
+        "profile": "balanced",
+        "mode": "settings",
+        "reason": "it is the mode of the settings",
+        "laidOut": "balanced",
+        "laidOutAt": 3
+      },
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
@@ -329,7 +343,7 @@ export const packBuildLoopResult = {
 // testdata/protocol/examples/event-packed/loop.json
 export const eventPackedLoopParams = {
     "session": "main",
-    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
     "sequence": 9,
     "tokens": 399,
     "available": 3000,
@@ -347,7 +361,7 @@ export const packBuildRenderingParams = {
     "render": "anthropic-messages"
   } satisfies PackBuildParams;
 export const packBuildRenderingResult = {
-    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -410,7 +424,7 @@ export const packBuildRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ff67b6b619b9cc92",
+      "settings": "515ff87d668df741",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -431,6 +445,15 @@ export const packBuildRenderingResult = {
       "stablePrefixBytes": 351,
       "epoch": 3,
       "epochReason": "start",
+      "headroomTokens": 2163,
+      "foldExpectedInCalls": 6,
+      "profile": {
+        "profile": "balanced",
+        "mode": "settings",
+        "reason": "it is the mode of the settings",
+        "laidOut": "balanced",
+        "laidOutAt": 3
+      },
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
@@ -1627,7 +1650,7 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+    "checksum": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
@@ -1771,7 +1794,7 @@ export const packBuildInputResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 62,
       "session": "main",
-      "settings": "ff67b6b619b9cc92",
+      "settings": "515ff87d668df741",
       "stablePrefixBytes": 3250,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
@@ -1792,6 +1815,15 @@ export const packBuildInputResult = {
       "stablePrefixBytes": 3250,
       "epoch": 3,
       "epochReason": "start",
+      "headroomTokens": 1578,
+      "foldExpectedInCalls": 14,
+      "profile": {
+        "profile": "balanced",
+        "mode": "settings",
+        "reason": "it is the mode of the settings",
+        "laidOut": "balanced",
+        "laidOutAt": 3
+      },
       "breakpoints": [
         {"bytes": 72, "tokens": 21, "section": "system", "ttl": "1h"},
         {"bytes": 111, "tokens": 29, "section": "currentContext", "ttl": "1h"},
@@ -1821,11 +1853,11 @@ export const packBuildTooSmallError = {
 // testdata/protocol/examples/pack-replay/match.json
 export const packReplayMatchParams = {
     "session": "main",
-    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60"
+    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e"
   } satisfies PackReplayParams;
 export const packReplayMatchResult = {
-    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
-    "rebuilt": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+    "rebuilt": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
     "match": true,
     "pack": {
       "branches": {
@@ -1889,7 +1921,7 @@ export const packReplayMatchResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ff67b6b619b9cc92",
+      "settings": "515ff87d668df741",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -1908,7 +1940,7 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "4f803c9ed6718d7093db9c34c3019cb8e281204ede093a3ffb750d4b2863425f",
+    "checksum": "aa58737da27c33fcd1da3b2b6360a3eec801a0200acfec878ba525122d631df3",
     "sequence": 62,
     "encoding": "o200k_base",
     "estimate": false,
@@ -1921,6 +1953,13 @@ export const packExplainTightResult = {
       "context": 239,
       "input": 0,
       "fullHistory": 534
+    },
+    "profile": {
+      "profile": "balanced",
+      "mode": "settings",
+      "reason": "it is the mode of the settings",
+      "laidOut": "balanced",
+      "laidOutAt": 57
     },
     "candidates": [
       {
@@ -1954,7 +1993,8 @@ export const packExplainTightResult = {
         "fullDetail": "summary",
         "fullTokens": 69,
         "reason": "budget",
-        "replacedBy": "c1"
+        "replacedBy": "c1",
+        "entersAt": 788
       },
       {
         "id": "c1#1",
@@ -2050,7 +2090,7 @@ export const packExplainTightResult = {
         "fullTokens": 38,
         "reason": "budget",
         "replacedBy": "c1",
-        "entersAt": 1106
+        "entersAt": 919
       },
       {
         "id": "c1",
@@ -2224,7 +2264,7 @@ export const packExplainTightResult = {
         "fullDetail": "full",
         "fullTokens": 51,
         "reason": "included",
-        "entersAt": 313
+        "entersAt": 532
       }
     ]
   } satisfies PackExplainResult;
@@ -2258,7 +2298,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "4f803c9ed6718d7093db9c34c3019cb8e281204ede093a3ffb750d4b2863425f",
+        "checksum": "aa58737da27c33fcd1da3b2b6360a3eec801a0200acfec878ba525122d631df3",
         "encoding": "o200k_base",
         "used": 239,
         "sections": [
@@ -2272,7 +2312,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "fcdf1adf291ef1b8eadf166c50c2783bd020f0d3a1501eecf71589b04117c790",
+        "checksum": "ff59f83e509f1714c0a58d95beb8a2a7b55aa7d315cf7216eaa2b01b71d86638",
         "encoding": "o200k_base",
         "used": 1003,
         "sections": [
@@ -2307,7 +2347,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "cdf965faa6cf423fd60541c49ece5d77cdb5f7c6ac589df3be080757e944f2c2",
+        "checksum": "8816196f89a92594b0dc47da738709384f6d8da72af6c2231e8840df724aadb6",
         "encoding": "cl100k_base",
         "used": 239,
         "sections": [
@@ -2321,7 +2361,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "6c84d63d97f4c636a1d82a32d1e52b5b4953eb542a55f9eabfe931779d76495c",
+        "checksum": "200f4f40c354264fc0bbe1c8207e4a678d4f91c860e7345c8e5805c0f9d6da06",
         "encoding": "cl100k_base",
         "used": 1004,
         "sections": [
@@ -2346,12 +2386,12 @@ export const packWhatIfTooManyError = {
 // testdata/protocol/examples/pack-diff/loop.json
 export const packDiffLoopParams = {
     "session": "main",
-    "from": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
-    "to": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
+    "from": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+    "to": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
-      "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+      "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
       "match": true,
       "sequence": 9,
       "used": 399,
@@ -2360,7 +2400,7 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+      "checksum": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
       "match": true,
       "sequence": 62,
       "used": 1038,
@@ -2531,7 +2571,7 @@ export const packDiffLoopResult = {
 // testdata/protocol/examples/pack-diff/unknown.json
 export const packDiffUnknownParams = {
     "session": "main",
-    "from": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "from": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
     "to": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies PackDiffParams;
 export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "to"} satisfies ErrorData;
@@ -2539,7 +2579,7 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
 export const packBuildLessResult = {
-    "checksum": "db6bf01d2108f9557c5806696fc9225ea7685c128d919565b4768239ef1d38f4",
+    "checksum": "f5c38e85845d188eb0c06755911e6b95b3e60b8ebc88257a96e1ae28e40c47eb",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
@@ -2600,7 +2640,7 @@ export const packBuildLessResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 62,
       "session": "main",
-      "settings": "ff67b6b619b9cc92",
+      "settings": "515ff87d668df741",
       "stablePrefixBytes": 636,
       "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
       "tokens": {
@@ -2621,6 +2661,15 @@ export const packBuildLessResult = {
       "stablePrefixBytes": 636,
       "epoch": 57,
       "epochReason": "budget",
+      "headroomTokens": 196,
+      "foldExpectedInCalls": 1,
+      "profile": {
+        "profile": "balanced",
+        "mode": "settings",
+        "reason": "it is the mode of the settings",
+        "laidOut": "balanced",
+        "laidOutAt": 57
+      },
       "breakpoints": [
         {"bytes": 94, "tokens": 21, "section": "currentContext", "ttl": "1h"},
         {"bytes": 636, "tokens": 182, "section": "retrieved", "ttl": "5m"}
@@ -2637,7 +2686,7 @@ export const packBuildLessResult = {
       }
     },
     "loss": {
-      "previous": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+      "previous": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
       "items": 21,
       "tokens": 869
     }
@@ -2646,11 +2695,11 @@ export const packBuildLessResult = {
 // testdata/protocol/examples/pack-receipt/less.json
 export const packReceiptLessParams = {
     "session": "main",
-    "checksum": "db6bf01d2108f9557c5806696fc9225ea7685c128d919565b4768239ef1d38f4"
+    "checksum": "f5c38e85845d188eb0c06755911e6b95b3e60b8ebc88257a96e1ae28e40c47eb"
   } satisfies PackReceiptParams;
 export const packReceiptLessResult = {
     "from": {
-      "checksum": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+      "checksum": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
       "match": true,
       "sequence": 62,
       "used": 1038,
@@ -2659,7 +2708,7 @@ export const packReceiptLessResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "db6bf01d2108f9557c5806696fc9225ea7685c128d919565b4768239ef1d38f4",
+      "checksum": "f5c38e85845d188eb0c06755911e6b95b3e60b8ebc88257a96e1ae28e40c47eb",
       "match": true,
       "sequence": 62,
       "used": 182,
@@ -2676,7 +2725,7 @@ export const packReceiptLessResult = {
         "fromTokens": 11,
         "toTokens": 0,
         "reason": "request",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
       },
       {
         "id": "guardrails",
@@ -2686,7 +2735,7 @@ export const packReceiptLessResult = {
         "fromTokens": 10,
         "toTokens": 0,
         "reason": "request",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
       },
       {
         "id": "currentContext",
@@ -2696,7 +2745,7 @@ export const packReceiptLessResult = {
         "fromTokens": 8,
         "toTokens": 21,
         "reason": "renewed",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
       },
       {
         "id": "c1#1",
@@ -2786,7 +2835,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
       },
       {
         "id": "c2#1",
@@ -2816,7 +2865,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
       },
       {
         "id": "c3#2",
@@ -2866,7 +2915,7 @@ export const packReceiptLessResult = {
         "fromTokens": 54,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
       },
       {
         "id": "c3#5",
@@ -2876,7 +2925,7 @@ export const packReceiptLessResult = {
         "fromTokens": 14,
         "toTokens": 0,
         "reason": "request",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
       }
     ],
     "counts": [
@@ -2905,7 +2954,7 @@ export const packReceiptLessResult = {
         "kind": "instructions",
         "text": "Please keep the message short.",
         "survived": false,
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
       },
       {
         "kind": "errors",
@@ -2969,7 +3018,7 @@ export const packReceiptLessResult = {
         "kind": "numbers",
         "text": "1.26",
         "survived": false,
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe"
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
       },
       {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
       {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
@@ -2990,13 +3039,13 @@ export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
     "session": "main",
-    "checksum": "db6bf01d2108f9557c5806696fc9225ea7685c128d919565b4768239ef1d38f4",
+    "checksum": "f5c38e85845d188eb0c06755911e6b95b3e60b8ebc88257a96e1ae28e40c47eb",
     "maxTokens": 120,
     "key": "undo-1"
   } satisfies PackUndoParams;
 export const packUndoLessResult = {
-    "previous": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
-    "rebuilt": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+    "previous": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+    "rebuilt": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
     "match": true,
     "pack": {
       "branches": {
@@ -3141,7 +3190,7 @@ export const packUndoLessResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 62,
       "session": "main",
-      "settings": "ff67b6b619b9cc92",
+      "settings": "515ff87d668df741",
       "stablePrefixBytes": 3250,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
@@ -3165,23 +3214,23 @@ export const packUndoLessResult = {
     "notRestored": [
       {
         "id": "c3#5",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
         "reason": "pack_only"
       },
       {
         "id": "currentContext",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
         "reason": "pack_only"
       },
       {"id": "served:r1:1", "handle": "c1", "reason": "served"},
       {
         "id": "context:c3",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
         "reason": "pack_only"
       },
       {
         "id": "context:c2",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
         "reason": "pack_only"
       },
       {"id": "c1#6", "handle": "c1#6", "reason": "budget"},
@@ -3194,17 +3243,17 @@ export const packUndoLessResult = {
       {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
       {
         "id": "currentContext",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
         "reason": "pack_only"
       },
       {
         "id": "guardrails",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
         "reason": "pack_only"
       },
       {
         "id": "environment",
-        "handle": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
         "reason": "pack_only"
       }
     ],
@@ -3222,12 +3271,12 @@ export const packUndoUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
     "session": "main",
-    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
     "render": "gemini-contents"
   } satisfies PackReplayParams;
 export const packReplayRenderingResult = {
-    "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
-    "rebuilt": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
+    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+    "rebuilt": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
     "match": true,
     "pack": {
       "branches": {
@@ -3291,7 +3340,7 @@ export const packReplayRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "ff67b6b619b9cc92",
+      "settings": "515ff87d668df741",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -3837,8 +3886,8 @@ export const auditQueryNewestResult = {
       {
         "entry": 4,
         "session": "main",
-        "checksum": "db6bf01d2108f9557c5806696fc9225ea7685c128d919565b4768239ef1d38f4",
-        "previous": "366aaab9149bf8fbc32dd31e7f678f455e7166d35263eba56ac627857999ffbe",
+        "checksum": "f5c38e85845d188eb0c06755911e6b95b3e60b8ebc88257a96e1ae28e40c47eb",
+        "previous": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
         "lost": 21,
         "sequence": 62,
         "time": "2026-11-21T08:45:30.953Z",
@@ -3859,7 +3908,7 @@ export const auditQueryNewestResult = {
           {"id": "served:r2:1", "from": "full", "to": "line", "reason": "budget", "saved": 25}
         ],
         "droppedTotal": 6,
-        "settings": "ff67b6b619b9cc92"
+        "settings": "515ff87d668df741"
       }
     ],
     "cursor": "4"
@@ -4788,6 +4837,82 @@ export const metricsGetWindowResult = {
 // testdata/protocol/examples/metrics-get/backwards.json
 export const metricsGetBackwardsError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "until"} satisfies ErrorData;
 
+// testdata/protocol/examples/profile-get/settings.json
+export const profileGetSettingsParams = {"session": "main"} satisfies ProfileGetParams;
+export const profileGetSettingsResult = {
+    "profile": "balanced",
+    "mode": "settings",
+    "reason": "it is the mode of the settings",
+    "laidOut": "balanced",
+    "laidOutAt": 57,
+    "since": 2,
+    "scores": [
+      {"profile": "codeIntensive", "score": 50},
+      {"profile": "debugging", "score": 100},
+      {"profile": "exploration", "score": 0},
+      {"profile": "maintenance", "score": 0}
+    ],
+    "numbers": {
+      "activeMemory": 5,
+      "summaries": 5,
+      "retrieved": 3,
+      "relatedCoveragePercent": 35,
+      "resultCap": 500,
+      "excerptCap": 300,
+      "callCap": 400,
+      "callBriefCap": 160,
+      "lowWaterPercent": 33,
+      "openErrors": 5
+    },
+    "sequence": 94
+  } satisfies ProfileGetResult;
+
+// testdata/protocol/examples/profile-set/debugging.json
+export const profileSetDebuggingParams = {"session": "main", "profile": "debugging", "now": true, "key": "profile-1"} satisfies ProfileSetParams;
+export const profileSetDebuggingResult = {
+    "profile": "debugging",
+    "mode": "manual",
+    "reason": "it was set by hand at sequence 95",
+    "laidOut": "balanced",
+    "laidOutAt": 57,
+    "since": 95,
+    "scores": [
+      {"profile": "codeIntensive", "score": 50},
+      {"profile": "debugging", "score": 100},
+      {"profile": "exploration", "score": 0},
+      {"profile": "maintenance", "score": 0}
+    ],
+    "numbers": {
+      "activeMemory": 6,
+      "summaries": 5,
+      "retrieved": 4,
+      "relatedCoveragePercent": 30,
+      "resultCap": 600,
+      "excerptCap": 340,
+      "callCap": 400,
+      "callBriefCap": 160,
+      "lowWaterPercent": 33,
+      "openErrors": 10
+    },
+    "sequence": 95,
+    "previous": "balanced"
+  } satisfies ProfileSetResult;
+
+// testdata/protocol/examples/event-profile/debugging.json
+export const eventProfileDebuggingParams = {
+    "session": "main",
+    "profile": "debugging",
+    "mode": "manual",
+    "reason": "it was set by hand at sequence 95",
+    "laidOut": "balanced",
+    "laidOutAt": 57,
+    "previous": "balanced",
+    "sequence": 95
+  } satisfies ProfileParams;
+
+// testdata/protocol/examples/profile-set/unknown.json
+export const profileSetUnknownError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "profile"} satisfies ErrorData;
+
 // testdata/protocol/examples/session-list/workspace.json
 export const sessionListWorkspaceParams = {"workspace": {"uri": "file:///projects/brewlog"}} satisfies SessionListParams;
 export const sessionListWorkspaceResult = {
@@ -4802,9 +4927,9 @@ export const sessionListWorkspaceResult = {
         "conversations": 4
       }
     ],
-    "sequence": 94
+    "sequence": 95
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 99, "completed": "c4"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 100, "completed": "c4"} satisfies SessionCloseResult;

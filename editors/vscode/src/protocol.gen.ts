@@ -686,6 +686,8 @@ export interface PackExplainResult {
   estimate: boolean;
   /** The accounting of the pack. */
   tokens: PackTokens;
+  /** The profile that it was built under. */
+  profile: ProfileState;
   /** Each candidate once, in the order of the layout "stable-prefix". */
   candidates: PackCandidate[];
 }
@@ -829,9 +831,10 @@ export interface PackDiffResult {
   /**
    * "same" (it is one pack), "append" (no fold between them: what changed stands at the end),
    * "request" (they were asked for with other parameters or settings), or why the fold was
-   * made: "start", "window", "budget" or "fill" (the request asked for it).
+   * made: "start", "window", "budget", "fill" (the request asked for it), "opening" or
+   * "profile".
    */
-  reason: 'same' | 'append' | 'request' | 'start' | 'window' | 'budget' | 'fill';
+  reason: 'same' | 'append' | 'request' | 'start' | 'window' | 'budget' | 'fill' | 'opening' | 'profile';
   /** What only the other shows, in its order. */
   added: PackChange[];
   /** What only the one shows, in its order. */
@@ -854,8 +857,8 @@ export interface PackMark {
   total: integer;
   /** The sequence number of the last fold. */
   epoch: integer;
-  /** Why that fold was made: "start", "window", "budget" or "fill". */
-  epochReason: 'start' | 'window' | 'budget' | 'fill';
+  /** Why that fold was made: "start", "window", "budget", "fill", "opening" or "profile". */
+  epochReason: 'start' | 'window' | 'budget' | 'fill' | 'opening' | 'profile';
 }
 
 /** PackChange is one thing that two packs show differently. */
@@ -1690,8 +1693,18 @@ export interface Stability {
   stablePrefixBytes: integer;
   /** As in Pack. */
   epoch: integer;
-  /** As in Pack: "start", "window", "budget" or "fill". */
-  epochReason: 'start' | 'window' | 'budget' | 'fill';
+  /** As in Pack: "start", "window", "budget", "fill", "opening" or "profile". */
+  epochReason: 'start' | 'window' | 'budget' | 'fill' | 'opening' | 'profile';
+  /** Tokens that what is recorded may add before the next fold for want of room. */
+  headroomTokens: integer;
+  /**
+   * Model calls until then, an estimate: headroomTokens by the mean of what the newest eight
+   * calls added, in the form in which they were appended at most. Absent as long as there was
+   * no call.
+   */
+  foldExpectedInCalls?: integer;
+  /** The profile that the pack was built under. */
+  profile: ProfileState;
   /** Where it pays to have a provider keep the prompt, in order of bytes, at most four. */
   breakpoints: Breakpoint[];
   /** The newest decision about a fold; absent as long as there was none to take. */
@@ -1856,10 +1869,11 @@ export interface Pack {
   epoch: integer;
   /**
    * Why the last fold was made: "start" (none was yet), "window" (layer 1 demoted a step of
-   * conversations), "budget" (the stream met its high-water mark) or "fill" (it was asked
-   * for).
+   * conversations), "budget" (the stream met its high-water mark), "fill" (it was asked for),
+   * "opening" (a query opened a conversation and the fold paid before it had to be made) or
+   * "profile" (one was set by hand to count at once).
    */
-  epochReason: 'start' | 'window' | 'budget' | 'fill';
+  epochReason: 'start' | 'window' | 'budget' | 'fill' | 'opening' | 'profile';
   /** How the budget was turned into counted tokens, if it was in the provider's. */
   calibration?: Calibration;
   /** What was left out or reduced, and why. */
@@ -2526,9 +2540,9 @@ export interface AuditQueryParams {
   until?: string;
   /**
    * Only packs whose last fold was made for this reason, as in Pack: "start", "window",
-   * "budget" or "fill".
+   * "budget", "fill", "opening" or "profile".
    */
-  epochReason?: 'start' | 'window' | 'budget' | 'fill';
+  epochReason?: 'start' | 'window' | 'budget' | 'fill' | 'opening' | 'profile';
   /** Also the items of each section. */
   items?: boolean;
   /** Most entries to return; 20 when absent, 200 at most. */
@@ -2563,10 +2577,10 @@ export interface AuditEntry {
    */
   epoch?: integer;
   /**
-   * Why that fold was made, as in Pack: "start", "window", "budget" or "fill"; absent like
-   * epoch.
+   * Why that fold was made, as in Pack: "start", "window", "budget", "fill", "opening" or
+   * "profile"; absent like epoch.
    */
-  epochReason?: 'start' | 'window' | 'budget' | 'fill';
+  epochReason?: 'start' | 'window' | 'budget' | 'fill' | 'opening' | 'profile';
   /** What was left out or reduced, and why: the first 50 of the pack's. */
   dropped: Dropped[];
   /** How many the pack has of these; absent where there are none. */
@@ -2693,6 +2707,136 @@ export interface PinListResult {
   /** The pins, oldest first. */
   pins: Pin[];
   /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/**
+ * ProfileState is the profile in force in a session and why. A profile is a set of numbers of
+ * the packing policy for a kind of work.
+ */
+export interface ProfileState {
+  /**
+   * "balanced" (the policy as it is set), "codeIntensive", "debugging", "exploration" or
+   * "maintenance". What is recorded goes by it at once.
+   */
+  profile: 'balanced' | 'codeIntensive' | 'debugging' | 'exploration' | 'maintenance';
+  /**
+   * "auto" (chosen from the recent turns), "manual" (set for the session) or "settings" (of
+   * all sessions for which none was set).
+   */
+  mode: 'auto' | 'manual' | 'settings';
+  /** Why, in a sentence that names the counts. */
+  reason: string;
+  /**
+   * The profile by which the newest pack was last laid out: "balanced", "codeIntensive",
+   * "debugging", "exploration" or "maintenance"; absent before the first pack. A change of
+   * profile alone moves no prefix, so this follows at the next fold.
+   */
+  laidOut?: 'balanced' | 'codeIntensive' | 'debugging' | 'exploration' | 'maintenance';
+  /** The sequence number of that fold, the pack's epoch; absent with laidOut. */
+  laidOutAt?: integer;
+}
+
+/** ProfileScore is how much the recent turns speak for a profile. */
+export interface ProfileScore {
+  /** "codeIntensive", "debugging", "exploration" or "maintenance". */
+  profile: 'codeIntensive' | 'debugging' | 'exploration' | 'maintenance';
+  /** 0 to 100. */
+  score: integer;
+}
+
+/**
+ * ProfileNumbers are the numbers that a profile has of its own. Each is a setting,
+ * initializationOptions.profiles.<name>.<member>.
+ */
+export interface ProfileNumbers {
+  /** Active memory size: completed conversations in layer 1 after a step of the window. */
+  activeMemory: integer;
+  /** Summary depth: conversations in layer 3. */
+  summaries: integer;
+  /** Relevant conversations that are shown with a new query, at most. */
+  retrieved: integer;
+  /**
+   * Retrieval threshold: percent of a query's terms, by weight, that such a conversation must
+   * hold.
+   */
+  relatedCoveragePercent: integer;
+  /** Level of compression: tokens of a tool output that is shown in full. */
+  resultCap: integer;
+  /** Tokens of a tool output that is shown as an excerpt. */
+  excerptCap: integer;
+  /** Tokens of a call's arguments that are shown in full. */
+  callCap: integer;
+  /** Tokens of a call's arguments in brief. */
+  callBriefCap: integer;
+  /** How much of the stream's room a fold fills. */
+  lowWaterPercent: integer;
+  /** Open errors that are never dropped. */
+  openErrors: integer;
+}
+
+/** ProfileGetParams asks for a session's profile. */
+export interface ProfileGetParams {
+  /** The session. */
+  session: string;
+}
+
+/** ProfileGetResult is a session's profile with what it was chosen by. */
+export interface ProfileGetResult extends ProfileState {
+  /**
+   * The sequence number from which on it is in force without a break, as far as the newest 50
+   * conversations tell.
+   */
+  since: integer;
+  /**
+   * Of each profile that can be chosen, by the newest conversations before the one in
+   * progress; also where none is chosen.
+   */
+  scores: ProfileScore[];
+  /** What the profile in force comes to. */
+  numbers: ProfileNumbers;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** ProfileSetParams puts a profile in force in a session. */
+export interface ProfileSetParams {
+  /** The session. */
+  session: string;
+  /**
+   * "auto" to have one chosen, or "balanced", "codeIntensive", "debugging", "exploration" or
+   * "maintenance".
+   */
+  profile: 'auto' | 'balanced' | 'codeIntensive' | 'debugging' | 'exploration' | 'maintenance';
+  /**
+   * True to have the next pack laid out anew by it: an epoch with the reason "profile", which
+   * moves the prefix. Otherwise what is recorded goes by it at once and the layout at the next
+   * fold.
+   */
+  now?: boolean;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** ProfileSetResult is the profile that is in force now. */
+export interface ProfileSetResult extends ProfileGetResult {
+  /**
+   * The profile before: "balanced", "codeIntensive", "debugging", "exploration" or
+   * "maintenance".
+   */
+  previous: 'balanced' | 'codeIntensive' | 'debugging' | 'exploration' | 'maintenance';
+}
+
+/** ProfileParams tells that another profile is in force in a session. */
+export interface ProfileParams extends ProfileState {
+  /** The session. */
+  session: string;
+  /**
+   * The profile before: "balanced", "codeIntensive", "debugging", "exploration" or
+   * "maintenance".
+   */
+  previous: 'balanced' | 'codeIntensive' | 'debugging' | 'exploration' | 'maintenance';
+  /** The sequence number at which that was found. */
   sequence: integer;
 }
 
@@ -3168,6 +3312,18 @@ export const AuditQueryRequest = {
   type: new RequestType<AuditQueryParams, AuditQueryResult, ErrorData>('hexapla/audit/query'),
 } as const;
 
+/** Tells which profile is in force in a session, why, and what its numbers are. */
+export const ProfileGetRequest = {
+  method: 'hexapla/profile/get',
+  type: new RequestType<ProfileGetParams, ProfileGetResult, ErrorData>('hexapla/profile/get'),
+} as const;
+
+/** Sets the profile of a session by hand, or has it chosen from the recent turns again. */
+export const ProfileSetRequest = {
+  method: 'hexapla/profile/set',
+  type: new RequestType<ProfileSetParams, ProfileSetResult, ErrorData>('hexapla/profile/set'),
+} as const;
+
 /**
  * Returns the text and the tool schemas that teach a model to give housekeeping and to ask for
  * context.
@@ -3199,4 +3355,10 @@ export const RecordedNotification = {
 export const DriftNotification = {
   method: 'hexapla/event/drift',
   type: new NotificationType<DriftParams>('hexapla/event/drift'),
+} as const;
+
+/** Another profile is in force in a session. */
+export const ProfileNotification = {
+  method: 'hexapla/event/profile',
+  type: new NotificationType<ProfileParams>('hexapla/event/profile'),
 } as const;

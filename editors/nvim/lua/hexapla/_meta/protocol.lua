@@ -42,6 +42,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/pack/receipt" # Lists what a pack lost against the one before it, and which facts of that survived.
 ---| "hexapla/pack/undo" # Gives the pack before a pack again, and puts what was lost into the next one.
 ---| "hexapla/audit/query" # Lists what packs were built, with what in them, what was dropped and why.
+---| "hexapla/profile/get" # Tells which profile is in force in a session, why, and what its numbers are.
+---| "hexapla/profile/set" # Sets the profile of a session by hand, or has it chosen from the recent turns again.
 ---| "hexapla/instructions/get" # Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context.
 ---| "hexapla/metrics/get" # Returns counts, sizes and latencies of a workspace and of this process.
 
@@ -50,6 +52,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/event/packed" # A pack was built.
 ---| "hexapla/event/recorded" # A write was committed.
 ---| "hexapla/event/drift" # The model gave a current context that says something else than the one before.
+---| "hexapla/event/profile" # Another profile is in force in a session.
 
 ---Kind is the stable name of an error case, in error.data.kind.
 ---@alias hexapla.Kind
@@ -422,6 +425,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field encoding string # The tokenizer that counted.
 ---@field estimate boolean # Whether counts are an estimate.
 ---@field tokens hexapla.PackTokens # The accounting of the pack.
+---@field profile hexapla.ProfileState # The profile that it was built under.
 ---@field candidates hexapla.PackCandidate[] # Each candidate once, in the order of the layout "stable-prefix".
 
 ---PackCandidate is one thing that a pack could show. Its id, section and fullDetail together are
@@ -488,7 +492,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field from hexapla.PackMark # The one.
 ---@field to hexapla.PackMark # The other.
 ---@field commonPrefixBytes integer # Bytes at the beginning of both texts that are the same.
----@field reason "same"|"append"|"request"|"start"|"window"|"budget"|"fill" # "same" (it is one pack), "append" (no fold between them: what changed stands at the end), "request" (they were asked for with other parameters or settings), or why the fold was made: "start", "window", "budget" or "fill" (the request asked for it).
+---@field reason "same"|"append"|"request"|"start"|"window"|"budget"|"fill"|"opening"|"profile" # "same" (it is one pack), "append" (no fold between them: what changed stands at the end), "request" (they were asked for with other parameters or settings), or why the fold was made: "start", "window", "budget", "fill" (the request asked for it), "opening" or "profile".
 ---@field added hexapla.PackChange[] # What only the other shows, in its order.
 ---@field removed hexapla.PackChange[] # What only the one shows, in its order.
 ---@field changed hexapla.PackChange[] # What both show, in other detail or with another text, in the other's order.
@@ -501,7 +505,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field used integer # Tokens of its text.
 ---@field total integer # Its budget's total.
 ---@field epoch integer # The sequence number of the last fold.
----@field epochReason "start"|"window"|"budget"|"fill" # Why that fold was made: "start", "window", "budget" or "fill".
+---@field epochReason "start"|"window"|"budget"|"fill"|"opening"|"profile" # Why that fold was made: "start", "window", "budget", "fill", "opening" or "profile".
 
 ---PackChange is one thing that two packs show differently.
 ---@class hexapla.PackChange
@@ -906,7 +910,10 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field cachedShare number # Share of text's bytes, 0 to 1.
 ---@field stablePrefixBytes integer # As in Pack.
 ---@field epoch integer # As in Pack.
----@field epochReason "start"|"window"|"budget"|"fill" # As in Pack: "start", "window", "budget" or "fill".
+---@field epochReason "start"|"window"|"budget"|"fill"|"opening"|"profile" # As in Pack: "start", "window", "budget", "fill", "opening" or "profile".
+---@field headroomTokens integer # Tokens that what is recorded may add before the next fold for want of room.
+---@field foldExpectedInCalls? integer # Model calls until then, an estimate: headroomTokens by the mean of what the newest eight calls added, in the form in which they were appended at most. Absent as long as there was no call.
+---@field profile hexapla.ProfileState # The profile that the pack was built under.
 ---@field breakpoints hexapla.Breakpoint[] # Where it pays to have a provider keep the prompt, in order of bytes, at most four.
 ---@field gate? hexapla.Gate # The newest decision about a fold; absent as long as there was none to take.
 
@@ -977,7 +984,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field text string # The whole outgoing message.
 ---@field stablePrefixBytes integer # Bytes at the beginning of text that stay until the epoch changes, whatever is appended. Two things may move them before: a change of the pins, and a turn so large that summaries or headers give way to it. Only the system branch and the pins count where the rest is laid out anew each time: with "fill", in the layout "narrative-first", and where no more than must be there has room.
 ---@field epoch integer # The sequence number at which the last fold was made; it rises with each fold.
----@field epochReason "start"|"window"|"budget"|"fill" # Why the last fold was made: "start" (none was yet), "window" (layer 1 demoted a step of conversations), "budget" (the stream met its high-water mark) or "fill" (it was asked for).
+---@field epochReason "start"|"window"|"budget"|"fill"|"opening"|"profile" # Why the last fold was made: "start" (none was yet), "window" (layer 1 demoted a step of conversations), "budget" (the stream met its high-water mark), "fill" (it was asked for), "opening" (a query opened a conversation and the fold paid before it had to be made) or "profile" (one was set by hand to count at once).
 ---@field calibration? hexapla.Calibration # How the budget was turned into counted tokens, if it was in the provider's.
 ---@field dropped hexapla.Dropped[] # What was left out or reduced, and why.
 ---@field settings string # Digest of the settings that were in force.
@@ -1317,7 +1324,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field toSequence? integer # Only packs as of this sequence number or an older one.
 ---@field since? string # Only packs that were built at this time (RFC 3339) or later.
 ---@field until? string # Only packs that were built before this time (RFC 3339).
----@field epochReason? "start"|"window"|"budget"|"fill" # Only packs whose last fold was made for this reason, as in Pack: "start", "window", "budget" or "fill".
+---@field epochReason? "start"|"window"|"budget"|"fill"|"opening"|"profile" # Only packs whose last fold was made for this reason, as in Pack: "start", "window", "budget", "fill", "opening" or "profile".
 ---@field items? boolean # Also the items of each section.
 ---@field limit? integer # Most entries to return; 20 when absent, 200 at most.
 ---@field cursor? string # Where to go on, from an earlier result.
@@ -1334,7 +1341,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field sections hexapla.AuditSection[] # What it was made of, in the order of its text.
 ---@field tokens integer # All tokens.
 ---@field epoch? integer # The sequence number of the last fold, as in Pack; absent in entries of servers that did not note it.
----@field epochReason? "start"|"window"|"budget"|"fill" # Why that fold was made, as in Pack: "start", "window", "budget" or "fill"; absent like epoch.
+---@field epochReason? "start"|"window"|"budget"|"fill"|"opening"|"profile" # Why that fold was made, as in Pack: "start", "window", "budget", "fill", "opening" or "profile"; absent like epoch.
 ---@field dropped hexapla.Dropped[] # What was left out or reduced, and why: the first 50 of the pack's.
 ---@field droppedTotal? integer # How many the pack has of these; absent where there are none.
 ---@field settings string # Digest of the settings that were in force.
@@ -1409,6 +1416,62 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.PinListResult
 ---@field pins hexapla.Pin[] # The pins, oldest first.
 ---@field sequence integer # The workspace's newest sequence number.
+
+---ProfileState is the profile in force in a session and why. A profile is a set of numbers of the
+---packing policy for a kind of work.
+---@class hexapla.ProfileState
+---@field profile "balanced"|"codeIntensive"|"debugging"|"exploration"|"maintenance" # "balanced" (the policy as it is set), "codeIntensive", "debugging", "exploration" or "maintenance". What is recorded goes by it at once.
+---@field mode "auto"|"manual"|"settings" # "auto" (chosen from the recent turns), "manual" (set for the session) or "settings" (of all sessions for which none was set).
+---@field reason string # Why, in a sentence that names the counts.
+---@field laidOut? "balanced"|"codeIntensive"|"debugging"|"exploration"|"maintenance" # The profile by which the newest pack was last laid out: "balanced", "codeIntensive", "debugging", "exploration" or "maintenance"; absent before the first pack. A change of profile alone moves no prefix, so this follows at the next fold.
+---@field laidOutAt? integer # The sequence number of that fold, the pack's epoch; absent with laidOut.
+
+---ProfileScore is how much the recent turns speak for a profile.
+---@class hexapla.ProfileScore
+---@field profile "codeIntensive"|"debugging"|"exploration"|"maintenance" # "codeIntensive", "debugging", "exploration" or "maintenance".
+---@field score integer # 0 to 100.
+
+---ProfileNumbers are the numbers that a profile has of its own. Each is a setting,
+---initializationOptions.profiles.<name>.<member>.
+---@class hexapla.ProfileNumbers
+---@field activeMemory integer # Active memory size: completed conversations in layer 1 after a step of the window.
+---@field summaries integer # Summary depth: conversations in layer 3.
+---@field retrieved integer # Relevant conversations that are shown with a new query, at most.
+---@field relatedCoveragePercent integer # Retrieval threshold: percent of a query's terms, by weight, that such a conversation must hold.
+---@field resultCap integer # Level of compression: tokens of a tool output that is shown in full.
+---@field excerptCap integer # Tokens of a tool output that is shown as an excerpt.
+---@field callCap integer # Tokens of a call's arguments that are shown in full.
+---@field callBriefCap integer # Tokens of a call's arguments in brief.
+---@field lowWaterPercent integer # How much of the stream's room a fold fills.
+---@field openErrors integer # Open errors that are never dropped.
+
+---ProfileGetParams asks for a session's profile.
+---@class hexapla.ProfileGetParams
+---@field session string # The session.
+
+---ProfileGetResult is a session's profile with what it was chosen by.
+---@class hexapla.ProfileGetResult : hexapla.ProfileState
+---@field since integer # The sequence number from which on it is in force without a break, as far as the newest 50 conversations tell.
+---@field scores hexapla.ProfileScore[] # Of each profile that can be chosen, by the newest conversations before the one in progress; also where none is chosen.
+---@field numbers hexapla.ProfileNumbers # What the profile in force comes to.
+---@field sequence integer # The workspace's newest sequence number.
+
+---ProfileSetParams puts a profile in force in a session.
+---@class hexapla.ProfileSetParams
+---@field session string # The session.
+---@field profile "auto"|"balanced"|"codeIntensive"|"debugging"|"exploration"|"maintenance" # "auto" to have one chosen, or "balanced", "codeIntensive", "debugging", "exploration" or "maintenance".
+---@field now? boolean # True to have the next pack laid out anew by it: an epoch with the reason "profile", which moves the prefix. Otherwise what is recorded goes by it at once and the layout at the next fold.
+---@field key? string # Idempotency key.
+
+---ProfileSetResult is the profile that is in force now.
+---@class hexapla.ProfileSetResult : hexapla.ProfileGetResult
+---@field previous "balanced"|"codeIntensive"|"debugging"|"exploration"|"maintenance" # The profile before: "balanced", "codeIntensive", "debugging", "exploration" or "maintenance".
+
+---ProfileParams tells that another profile is in force in a session.
+---@class hexapla.ProfileParams : hexapla.ProfileState
+---@field session string # The session.
+---@field previous "balanced"|"codeIntensive"|"debugging"|"exploration"|"maintenance" # The profile before: "balanced", "codeIntensive", "debugging", "exploration" or "maintenance".
+---@field sequence integer # The sequence number at which that was found.
 
 ---PackReceiptParams asks what a pack lost.
 ---@class hexapla.PackReceiptParams
