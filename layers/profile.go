@@ -92,7 +92,7 @@ type Profiles struct {
 // docs/benchmarks.md has what each costs and holds.
 func DefaultProfiles() Profiles {
 	return Profiles{
-		Mode: ProfileBalanced, Conversations: 3, InARow: 2, LookBack: 8, LeastCalls: 6, LeastScore: 50,
+		Mode: ProfileAuto, Conversations: 3, InARow: 2, LookBack: 8, LeastCalls: 6, LeastScore: 50,
 		CodeIntensive: Profile{
 			ActiveMemory: 5, Summaries: 5, Retrieved: 2, RelatedCoveragePercent: 40,
 			ResultCap: 500, ExcerptCap: 300, CallCap: 500, CallBriefCap: 200, LowWaterPercent: 33, OpenErrors: 5,

@@ -318,8 +318,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestParts lets records differ in one thing each.
-func TestParts(t *testing.T) {
+// TestH16_PartsOfAScore lets records differ in one thing each.
+func TestH16_PartsOfAScore(t *testing.T) {
 	t.Parallel()
 	with := func(e entry, entities layers.Entities) entry { e.entities = entities; return e }
 	w := newWorkspace(t)

@@ -374,3 +374,41 @@ func TestH18_SetInTheMiddle(t *testing.T) {
 		}
 	}
 }
+
+// TestH18_EditsChooseAnew: an edit that cuts conversations off has the profile
+// chosen from those that are left; packs from before are built again as they
+// were, also after a restart.
+func TestH18_EditsChooseAnew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, done := openUnder(t, dir, auto())
+	chore(t, s, 1)
+	first := hunt(t, s, 1)
+	hunt(t, s, 2)
+	hunt(t, s, 3)
+	before := pack(t, s, 20_000)
+	if got := profile(t, s); got.Profile != layers.ProfileDebugging {
+		t.Fatalf("after three hunts: %+v", got.ProfileState)
+	}
+	if _, err := s.Edit(t.Context(), session.EditRequest{Conversation: first, Turn: 1, Text: text("Never mind."), Truncate: true}); err != nil {
+		t.Fatal(err)
+	}
+	chore(t, s, 2)
+	chore(t, s, 3)
+	chore(t, s, 4)
+	got := profile(t, s)
+	if got.Profile != layers.ProfileMaintenance {
+		t.Errorf("after the edit and three chores: %+v", got.ProfileState)
+	}
+	after := pack(t, s, 20_000)
+	if after.Profile.Profile != layers.ProfileMaintenance {
+		t.Errorf("a pack of %+v", after.Profile)
+	}
+	requireReplay(t, s, before, after)
+	done()
+	s, _ = openUnder(t, dir, auto())
+	requireReplay(t, s, before, after)
+	if again := profile(t, s); again.ProfileState != got.ProfileState || again.Since != got.Since {
+		t.Errorf("after a restart: %+v, was %+v", again.ProfileState, got.ProfileState)
+	}
+}

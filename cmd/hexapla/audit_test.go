@@ -53,9 +53,9 @@ func audit(c *child, query wire.AuditQueryParams) (entries []wire.AuditEntry) {
 	}
 }
 
-// TestAuditQuery: entries hold what a pack was made of and what it left out, and
+// TestH15_AuditQuery: entries hold what a pack was made of and what it left out, and
 // are found by session, checksum, sequence, time and reason of the epoch.
-func TestAuditQuery(t *testing.T) {
+func TestH15_AuditQuery(t *testing.T) {
 	t.Parallel()
 	c := startAuditing(t, t.TempDir(), `{}`)
 	defer c.stop()
@@ -137,9 +137,9 @@ func TestAuditQuery(t *testing.T) {
 	}
 }
 
-// TestAuditRetention: over a bound the oldest entries go, which replay says; the
+// TestH15_AuditRetention: over a bound the oldest entries go, which replay says; the
 // others can be built again after a restart and without the index.
-func TestAuditRetention(t *testing.T) {
+func TestH15_AuditRetention(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	never := strings.Repeat("0", 64)

@@ -12,9 +12,9 @@ import (
 	"hexapla/rpc/wire"
 )
 
-// TestMetricsOfAProcess: figures of a small session are what its answers said,
+// TestH20_Metrics: figures of a small session are what its answers said,
 // and another process finds the same.
-func TestMetricsOfAProcess(t *testing.T) {
+func TestH20_Metrics(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := startChild(t, dir)

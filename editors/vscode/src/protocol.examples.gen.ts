@@ -238,7 +238,7 @@ export const packBuildLoopParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildLoopResult = {
-    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+    "checksum": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -301,7 +301,7 @@ export const packBuildLoopResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "515ff87d668df741",
+      "settings": "cb8223dae2b87e3c",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -326,8 +326,8 @@ export const packBuildLoopResult = {
       "foldExpectedInCalls": 6,
       "profile": {
         "profile": "balanced",
-        "mode": "settings",
-        "reason": "it is the mode of the settings",
+        "mode": "auto",
+        "reason": "no conversation is complete yet",
         "laidOut": "balanced",
         "laidOutAt": 3
       },
@@ -343,7 +343,7 @@ export const packBuildLoopResult = {
 // testdata/protocol/examples/event-packed/loop.json
 export const eventPackedLoopParams = {
     "session": "main",
-    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+    "checksum": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
     "sequence": 9,
     "tokens": 399,
     "available": 3000,
@@ -361,7 +361,7 @@ export const packBuildRenderingParams = {
     "render": "anthropic-messages"
   } satisfies PackBuildParams;
 export const packBuildRenderingResult = {
-    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+    "checksum": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -424,7 +424,7 @@ export const packBuildRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "515ff87d668df741",
+      "settings": "cb8223dae2b87e3c",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -449,8 +449,8 @@ export const packBuildRenderingResult = {
       "foldExpectedInCalls": 6,
       "profile": {
         "profile": "balanced",
-        "mode": "settings",
-        "reason": "it is the mode of the settings",
+        "mode": "auto",
+        "reason": "no conversation is complete yet",
         "laidOut": "balanced",
         "laidOutAt": 3
       },
@@ -1650,7 +1650,7 @@ export const packBuildInputParams = {
     "task": "fix-timer"
   } satisfies PackBuildParams;
 export const packBuildInputResult = {
-    "checksum": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+    "checksum": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n",
@@ -1794,7 +1794,7 @@ export const packBuildInputResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 62,
       "session": "main",
-      "settings": "515ff87d668df741",
+      "settings": "cb8223dae2b87e3c",
       "stablePrefixBytes": 3250,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
@@ -1819,8 +1819,8 @@ export const packBuildInputResult = {
       "foldExpectedInCalls": 14,
       "profile": {
         "profile": "balanced",
-        "mode": "settings",
-        "reason": "it is the mode of the settings",
+        "mode": "auto",
+        "reason": "no profile was pointed to 2 times in a row in the last 2 conversations",
         "laidOut": "balanced",
         "laidOutAt": 3
       },
@@ -1853,11 +1853,11 @@ export const packBuildTooSmallError = {
 // testdata/protocol/examples/pack-replay/match.json
 export const packReplayMatchParams = {
     "session": "main",
-    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e"
+    "checksum": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f"
   } satisfies PackReplayParams;
 export const packReplayMatchResult = {
-    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
-    "rebuilt": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+    "checksum": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
+    "rebuilt": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
     "match": true,
     "pack": {
       "branches": {
@@ -1921,7 +1921,7 @@ export const packReplayMatchResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "515ff87d668df741",
+      "settings": "cb8223dae2b87e3c",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -1940,7 +1940,7 @@ export const packReplayMatchResult = {
 // testdata/protocol/examples/pack-explain/tight.json
 export const packExplainTightParams = {"session": "main", "budget": {"total": 600}} satisfies PackExplainParams;
 export const packExplainTightResult = {
-    "checksum": "aa58737da27c33fcd1da3b2b6360a3eec801a0200acfec878ba525122d631df3",
+    "checksum": "86cef6d620925850933c821be8c0f2c4a9bba6a3e7e375e2a437debb53997af7",
     "sequence": 62,
     "encoding": "o200k_base",
     "estimate": false,
@@ -1956,8 +1956,8 @@ export const packExplainTightResult = {
     },
     "profile": {
       "profile": "balanced",
-      "mode": "settings",
-      "reason": "it is the mode of the settings",
+      "mode": "auto",
+      "reason": "no profile was pointed to 2 times in a row in the last 2 conversations",
       "laidOut": "balanced",
       "laidOutAt": 57
     },
@@ -2298,7 +2298,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4o",
-        "checksum": "aa58737da27c33fcd1da3b2b6360a3eec801a0200acfec878ba525122d631df3",
+        "checksum": "86cef6d620925850933c821be8c0f2c4a9bba6a3e7e375e2a437debb53997af7",
         "encoding": "o200k_base",
         "used": 239,
         "sections": [
@@ -2312,7 +2312,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4o",
-        "checksum": "ff59f83e509f1714c0a58d95beb8a2a7b55aa7d315cf7216eaa2b01b71d86638",
+        "checksum": "3fc4f0579a6858f4df2958dccc65b6150dcbbdd810a62bf6f56f6f61a5298956",
         "encoding": "o200k_base",
         "used": 1003,
         "sections": [
@@ -2347,7 +2347,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 600,
         "model": "gpt-4",
-        "checksum": "8816196f89a92594b0dc47da738709384f6d8da72af6c2231e8840df724aadb6",
+        "checksum": "d690e8f303b534f5c64c9d273fee5ef6f477f5cd190ea4fa4e6d87d95d2f809b",
         "encoding": "cl100k_base",
         "used": 239,
         "sections": [
@@ -2361,7 +2361,7 @@ export const packWhatIfBudgetsResult = {
       {
         "budget": 4000,
         "model": "gpt-4",
-        "checksum": "200f4f40c354264fc0bbe1c8207e4a678d4f91c860e7345c8e5805c0f9d6da06",
+        "checksum": "0a57468c6beb13bf3ac388431d34e1501d719d4358d901fe7a468da2121913d0",
         "encoding": "cl100k_base",
         "used": 1004,
         "sections": [
@@ -2386,12 +2386,12 @@ export const packWhatIfTooManyError = {
 // testdata/protocol/examples/pack-diff/loop.json
 export const packDiffLoopParams = {
     "session": "main",
-    "from": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
-    "to": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
+    "from": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
+    "to": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f"
   } satisfies PackDiffParams;
 export const packDiffLoopResult = {
     "from": {
-      "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+      "checksum": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
       "match": true,
       "sequence": 9,
       "used": 399,
@@ -2400,7 +2400,7 @@ export const packDiffLoopResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+      "checksum": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
       "match": true,
       "sequence": 62,
       "used": 1038,
@@ -2571,7 +2571,7 @@ export const packDiffLoopResult = {
 // testdata/protocol/examples/pack-diff/unknown.json
 export const packDiffUnknownParams = {
     "session": "main",
-    "from": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+    "from": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
     "to": "0000000000000000000000000000000000000000000000000000000000000000"
   } satisfies PackDiffParams;
 export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "to"} satisfies ErrorData;
@@ -2579,7 +2579,7 @@ export const packDiffUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-build/less.json
 export const packBuildLessParams = {"session": "main", "budget": {"total": 420}} satisfies PackBuildParams;
 export const packBuildLessResult = {
-    "checksum": "f5c38e85845d188eb0c06755911e6b95b3e60b8ebc88257a96e1ae28e40c47eb",
+    "checksum": "8587df51f72a55650d8a7abd6001d97743acf8836940f04bb452111870be30f1",
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
@@ -2640,7 +2640,7 @@ export const packBuildLessResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 62,
       "session": "main",
-      "settings": "515ff87d668df741",
+      "settings": "cb8223dae2b87e3c",
       "stablePrefixBytes": 636,
       "text": "# Current context\nObjective: Fix ParseTimer Story: Timers of brewlog are being made reliable.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header (folded)\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n",
       "tokens": {
@@ -2665,8 +2665,8 @@ export const packBuildLessResult = {
       "foldExpectedInCalls": 1,
       "profile": {
         "profile": "balanced",
-        "mode": "settings",
-        "reason": "it is the mode of the settings",
+        "mode": "auto",
+        "reason": "no profile was pointed to 2 times in a row in the last 2 conversations",
         "laidOut": "balanced",
         "laidOutAt": 57
       },
@@ -2686,7 +2686,7 @@ export const packBuildLessResult = {
       }
     },
     "loss": {
-      "previous": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+      "previous": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
       "items": 21,
       "tokens": 869
     }
@@ -2695,11 +2695,11 @@ export const packBuildLessResult = {
 // testdata/protocol/examples/pack-receipt/less.json
 export const packReceiptLessParams = {
     "session": "main",
-    "checksum": "f5c38e85845d188eb0c06755911e6b95b3e60b8ebc88257a96e1ae28e40c47eb"
+    "checksum": "8587df51f72a55650d8a7abd6001d97743acf8836940f04bb452111870be30f1"
   } satisfies PackReceiptParams;
 export const packReceiptLessResult = {
     "from": {
-      "checksum": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+      "checksum": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
       "match": true,
       "sequence": 62,
       "used": 1038,
@@ -2708,7 +2708,7 @@ export const packReceiptLessResult = {
       "epochReason": "start"
     },
     "to": {
-      "checksum": "f5c38e85845d188eb0c06755911e6b95b3e60b8ebc88257a96e1ae28e40c47eb",
+      "checksum": "8587df51f72a55650d8a7abd6001d97743acf8836940f04bb452111870be30f1",
       "match": true,
       "sequence": 62,
       "used": 182,
@@ -2725,7 +2725,7 @@ export const packReceiptLessResult = {
         "fromTokens": 11,
         "toTokens": 0,
         "reason": "request",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f"
       },
       {
         "id": "guardrails",
@@ -2735,7 +2735,7 @@ export const packReceiptLessResult = {
         "fromTokens": 10,
         "toTokens": 0,
         "reason": "request",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f"
       },
       {
         "id": "currentContext",
@@ -2745,7 +2745,7 @@ export const packReceiptLessResult = {
         "fromTokens": 8,
         "toTokens": 21,
         "reason": "renewed",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f"
       },
       {
         "id": "c1#1",
@@ -2835,7 +2835,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f"
       },
       {
         "id": "c2#1",
@@ -2865,7 +2865,7 @@ export const packReceiptLessResult = {
         "fromTokens": 34,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f"
       },
       {
         "id": "c3#2",
@@ -2915,7 +2915,7 @@ export const packReceiptLessResult = {
         "fromTokens": 54,
         "toTokens": 0,
         "reason": "renewed",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f"
       },
       {
         "id": "c3#5",
@@ -2925,7 +2925,7 @@ export const packReceiptLessResult = {
         "fromTokens": 14,
         "toTokens": 0,
         "reason": "request",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f"
       }
     ],
     "counts": [
@@ -2954,7 +2954,7 @@ export const packReceiptLessResult = {
         "kind": "instructions",
         "text": "Please keep the message short.",
         "survived": false,
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f"
       },
       {
         "kind": "errors",
@@ -3018,7 +3018,7 @@ export const packReceiptLessResult = {
         "kind": "numbers",
         "text": "1.26",
         "survived": false,
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c"
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f"
       },
       {"kind": "numbers", "text": "30", "survived": false, "handle": "c1#1"},
       {"kind": "numbers", "text": "0.00s", "survived": false, "handle": "c1#3/1"},
@@ -3039,13 +3039,13 @@ export const packReceiptFirstError = {"kind": "not_found", "retryable": false, "
 // testdata/protocol/examples/pack-undo/less.json
 export const packUndoLessParams = {
     "session": "main",
-    "checksum": "f5c38e85845d188eb0c06755911e6b95b3e60b8ebc88257a96e1ae28e40c47eb",
+    "checksum": "8587df51f72a55650d8a7abd6001d97743acf8836940f04bb452111870be30f1",
     "maxTokens": 120,
     "key": "undo-1"
   } satisfies PackUndoParams;
 export const packUndoLessResult = {
-    "previous": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
-    "rebuilt": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+    "previous": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
+    "rebuilt": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
     "match": true,
     "pack": {
       "branches": {
@@ -3190,7 +3190,7 @@ export const packUndoLessResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 62,
       "session": "main",
-      "settings": "515ff87d668df741",
+      "settings": "cb8223dae2b87e3c",
       "stablePrefixBytes": 3250,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n### c1#4 assistant\nEach case assigns to d, so the last part wins. Let me add the parts instead.\ncall edit_file {\"new_string\":\"d += time.Duration(n) * time.Hour\",\"old_string\":\"d = time.Duration(n) * time.Hour\",\"path\":\"timer/timer.go\"}\ncall shell {\"command\":\"go test ./timer\"}\n### c1#5/1 tool edit_file\nThe file timer/timer.go has been updated.\n### c1#5/2 tool shell\nok  \texample.com/brewlog/timer\t0.004s\n### c1#6 assistant\nThe cases assign to d instead of adding, so the last part wins. I changed = to += in timer/timer.go; TestParseTimer passes.\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\nc2 2026-03-02 09:20 completed · Units of the timer · h, m and s are known · timer.go, ParseTimer\n### current context\nObjective: Fix ParseTimer\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#1 user\nMake unknown units an error, as you proposed.\n### c3#2 assistant\nI look at what we decided.\ncall read_file {\"path\":\"timer/timer_test.go\"}\n### retrieved c1 summary\nc1: ParseTimer overwrote the duration with each part, so 1h30m gave 30m. The cases now add to it; TestParseTimer passes.\n decided: Add the parts instead of assigning them\n changed: modify timer/timer.go: += in the three cases\n open: Should unknown units be an error?\n### c3#3 assistant\nI change the parser now.\n### c3#4 assistant\nI run the tests.\ncall shell {\"command\":\"go test ./timer\"}\n### retrieved c1 header\nc1 2026-03-02 09:15 completed · ParseTimer lost hours · Parts are added now · timer.go\n### retrieved c2 full\n### c2#1 user\nWhich units does the timer know?\n### c2#2 assistant\nHours (h), minutes (m) and seconds (s); ParseTimer in timer/timer.go ignores everything else.\n# Current context\nObjective: Fix ParseTimer\nStory: Timers of brewlog are being made reliable.\nDone: ParseTimer adds its parts\nState: Tests pass\nNext: Decide on unknown units\nFiles: timer/timer.go\nFunctions: ParseTimer\n### c3#5 user feedback\nPlease keep the message short.\n",
       "tokens": {
@@ -3214,23 +3214,23 @@ export const packUndoLessResult = {
     "notRestored": [
       {
         "id": "c3#5",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
         "reason": "pack_only"
       },
       {
         "id": "currentContext",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
         "reason": "pack_only"
       },
       {"id": "served:r1:1", "handle": "c1", "reason": "served"},
       {
         "id": "context:c3",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
         "reason": "pack_only"
       },
       {
         "id": "context:c2",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
         "reason": "pack_only"
       },
       {"id": "c1#6", "handle": "c1#6", "reason": "budget"},
@@ -3243,17 +3243,17 @@ export const packUndoLessResult = {
       {"id": "c1#1", "handle": "c1#1", "reason": "budget"},
       {
         "id": "currentContext",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
         "reason": "pack_only"
       },
       {
         "id": "guardrails",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
         "reason": "pack_only"
       },
       {
         "id": "environment",
-        "handle": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+        "handle": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
         "reason": "pack_only"
       }
     ],
@@ -3271,12 +3271,12 @@ export const packUndoUnknownError = {"kind": "not_found", "retryable": false, "c
 // testdata/protocol/examples/pack-replay/rendering.json
 export const packReplayRenderingParams = {
     "session": "main",
-    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+    "checksum": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
     "render": "gemini-contents"
   } satisfies PackReplayParams;
 export const packReplayRenderingResult = {
-    "checksum": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
-    "rebuilt": "cd5c9e4c8ff158f93758a59c40ebfb10a358e152b7e136e251eeb117caf3491e",
+    "checksum": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
+    "rebuilt": "ec611b3e90b859fbc7dd6e6a18d3ae1064c0b765b976e78aabebcc7086cc526f",
     "match": true,
     "pack": {
       "branches": {
@@ -3340,7 +3340,7 @@ export const packReplayRenderingResult = {
       "selectionPolicy": "deterministic-v1",
       "sequence": 9,
       "session": "main",
-      "settings": "515ff87d668df741",
+      "settings": "cb8223dae2b87e3c",
       "stablePrefixBytes": 351,
       "text": "# Environment\nGo 1.26, Linux.\n# Guardrails\nAsk before you delete files.\n# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n### c1#3/1 tool shell failed\n=== RUN   TestParseTimer\n    timer_test.go:21: ParseTimer(\"1h30m\") = 30m0s, want 1h30m0s\n--- FAIL: TestParseTimer (0.00s)\n=== RUN   TestParseTimerEmpty\n--- PASS: TestParseTimerEmpty (0.00s)\nFAIL\nFAIL\texample.com/brewlog/timer\t0.004s\nFAIL\n### c1#3/2 tool read_file\npackage timer\n\nimport (\n\t\"fmt\"\n\t\"regexp\"\n\t\"strconv\"\n\t\"time\"\n)\n\nvar part = regexp.MustCompile(`(\\d+)([hms])`)\n\n// ParseTimer reads durations such as \"1h30m\".\nfunc ParseTimer(s string) (time.Duration, error) {\n\tvar d time.Duration\n\tfor _, m := range part.FindAllStringSubmatch(s, -1) {\n\t\tn, err := strconv.Atoi(m[1])\n\t\tif err != nil {\n\t\t\treturn 0, fmt.Errorf(\"timer %q: %w\", s, err)\n\t\t}\n\t\tswitch m[2] {\n\t\tcase \"h\":\n\t\t\td = time.Duration(n) * time.Hour\n\t\tcase \"m\":\n\t\t\td = time.Duration(n) * time.Minute\n\t\tcase \"s\":\n\t\t\td = time.Duration(n) * time.Second\n\t\t}\n\t}\n\treturn d, nil\n}\n",
       "tokens": {
@@ -3886,8 +3886,8 @@ export const auditQueryNewestResult = {
       {
         "entry": 4,
         "session": "main",
-        "checksum": "f5c38e85845d188eb0c06755911e6b95b3e60b8ebc88257a96e1ae28e40c47eb",
-        "previous": "5d5bce58162c6a6eed0deca5efd03aaba97f9e3b6db36b3583c7a3836761809c",
+        "checksum": "8587df51f72a55650d8a7abd6001d97743acf8836940f04bb452111870be30f1",
+        "previous": "4d7277ae5a8c8c51208615bc1ac812170844c3c551dd06c68b1fc32f368afe4f",
         "lost": 21,
         "sequence": 62,
         "time": "2026-11-21T08:45:30.953Z",
@@ -3908,7 +3908,7 @@ export const auditQueryNewestResult = {
           {"id": "served:r2:1", "from": "full", "to": "line", "reason": "budget", "saved": 25}
         ],
         "droppedTotal": 6,
-        "settings": "515ff87d668df741"
+        "settings": "cb8223dae2b87e3c"
       }
     ],
     "cursor": "4"
@@ -4841,8 +4841,8 @@ export const metricsGetBackwardsError = {"kind": "invalid_params", "retryable": 
 export const profileGetSettingsParams = {"session": "main"} satisfies ProfileGetParams;
 export const profileGetSettingsResult = {
     "profile": "balanced",
-    "mode": "settings",
-    "reason": "it is the mode of the settings",
+    "mode": "auto",
+    "reason": "no profile was pointed to 2 times in a row in the last 2 conversations",
     "laidOut": "balanced",
     "laidOutAt": 57,
     "since": 2,
