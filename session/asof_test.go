@@ -3,6 +3,7 @@ package session_test
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"hexapla/layers"
@@ -15,11 +16,12 @@ import (
 func TestAsOfTime(t *testing.T) {
 	t.Parallel()
 	const start, hour = 1_700_000_000_000, 3_600_000
-	now := int64(start)
+	var now atomic.Int64
+	now.Store(start)
 	dir := t.TempDir()
 	open := func() (*session.Session, *session.Service) {
 		t.Helper()
-		service := session.New(session.Options{DataDir: dir, Now: func() int64 { return now }})
+		service := session.New(session.Options{DataDir: dir, Now: now.Load})
 		if _, err := service.OpenSession(t.Context(), session.OpenRequest{URI: "file:///work", Session: "s"}); err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +36,7 @@ func TestAsOfTime(t *testing.T) {
 	for i := range 8 {
 		talk(t, s, fmt.Sprintf("question %d about the cache", i), fmt.Sprintf("answer %d", i))
 		then = append(then, pack(t, s, 3000))
-		now += hour
+		now.Add(hour)
 	}
 	check := func() {
 		t.Helper()
@@ -68,7 +70,7 @@ func TestAsOfTime(t *testing.T) {
 	check()
 
 	newest := pack(t, s, 3000)
-	for _, at := range []int64{now, now + hour, 1 << 62} {
+	for _, at := range []int64{now.Load(), now.Load() + hour, 1 << 62} {
 		got, err := s.BuildPack(t.Context(), session.PackRequest{Budget: layers.Budget{Total: 3000}, AsOfTime: &at})
 		if err != nil || got.Checksum != newest.Checksum {
 			t.Errorf("at %d, which has not come: sequence %d, %v", at, got.Pack.Sequence, err)

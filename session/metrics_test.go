@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"hexapla/layers"
@@ -13,16 +14,22 @@ import (
 )
 
 // hours is a clock that a test sets; each look at the ticks takes 1.5 ms.
-type hours struct{ at, ticks int64 }
+type hours struct{ at, ticks atomic.Int64 }
 
 const hour = 3_600_000
+
+func atHour(h int64) *hours {
+	clock := &hours{}
+	clock.at.Store(h)
+	return clock
+}
 
 // clocked opens the session "s" under a clock.
 func clocked(t *testing.T, dir string, clock *hours) (*session.Session, func()) {
 	t.Helper()
 	service := session.New(session.Options{
-		DataDir: dir, Now: func() int64 { return clock.at * hour },
-		Ticks: func() int64 { clock.ticks += 1500; return clock.ticks },
+		DataDir: dir, Now: func() int64 { return clock.at.Load() * hour },
+		Ticks: func() int64 { return clock.ticks.Add(1500) },
 	})
 	if _, err := service.OpenSession(t.Context(), session.OpenRequest{URI: "file:///work", Session: "s", Model: "claude-opus-4-5"}); err != nil {
 		t.Fatal(err)
@@ -61,7 +68,7 @@ func ask(t *testing.T, s *session.Session, ids ...string) session.ContextReply {
 func day(t *testing.T, s *session.Session, clock *hours) (packs []session.PackReply) {
 	t.Helper()
 	for i := range 8 {
-		clock.at = int64(i + 1)
+		clock.at.Store(int64(i + 1))
 		if _, err := s.Record(t.Context(), exchange(i)); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +127,7 @@ func TestMetricsOfPacks(t *testing.T) {
 // system parts and an input that is not recorded yet.
 func TestFullHistoryHasTheInput(t *testing.T) {
 	t.Parallel()
-	s, done := clocked(t, t.TempDir(), &hours{at: 1})
+	s, done := clocked(t, t.TempDir(), atHour(1))
 	defer done()
 	reply, err := s.BuildPack(t.Context(), session.PackRequest{
 		Budget: layers.Budget{Total: 3000}, System: []session.SystemPart{{Name: "tools", Text: "Bash runs a command."}},
@@ -201,7 +208,7 @@ func TestWindowsAddUp(t *testing.T) {
 
 func TestWindowsThatAreEmptyOrWrong(t *testing.T) {
 	t.Parallel()
-	clock := &hours{at: 1}
+	clock := atHour(1)
 	s, done := clocked(t, t.TempDir(), clock)
 	defer done()
 	nothing := func(req session.MetricsRequest) {
@@ -239,7 +246,7 @@ func TestWindowsThatAreEmptyOrWrong(t *testing.T) {
 // in the conversation; what was cut or is out of it is none.
 func TestReAsks(t *testing.T) {
 	t.Parallel()
-	clock := &hours{at: 1}
+	clock := atHour(1)
 	s, done := clocked(t, t.TempDir(), clock)
 	defer done()
 	for i := range 26 {
@@ -295,7 +302,7 @@ func TestReAsks(t *testing.T) {
 // finds nothing is a miss, and archiving asks for nothing.
 func TestHits(t *testing.T) {
 	t.Parallel()
-	s, done := clocked(t, t.TempDir(), &hours{at: 1})
+	s, done := clocked(t, t.TempDir(), atHour(1))
 	defer done()
 	for i := range 6 {
 		if _, err := s.Record(t.Context(), exchange(i)); err != nil {
@@ -315,7 +322,7 @@ func TestHits(t *testing.T) {
 	if r := measure(t, s, session.MetricsRequest{}).Retrieval; r == nil || *r != want {
 		t.Errorf("%+v, want %+v", r, want)
 	}
-	other, done := clocked(t, t.TempDir(), &hours{at: 1})
+	other, done := clocked(t, t.TempDir(), atHour(1))
 	defer done()
 	if r := measure(t, other, session.MetricsRequest{OnlySession: true}).Retrieval; r != nil {
 		t.Errorf("a session that asked for nothing: %+v", r)
@@ -326,7 +333,7 @@ func TestHits(t *testing.T) {
 // nothing moves all the way.
 func TestDrift(t *testing.T) {
 	t.Parallel()
-	s, done := clocked(t, t.TempDir(), &hours{at: 1})
+	s, done := clocked(t, t.TempDir(), atHour(1))
 	defer done()
 	talk(t, s, "Mend the reader.", "It is mended.")
 	say := func(text string) {
