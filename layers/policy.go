@@ -68,6 +68,9 @@ type Policy struct {
 	// names that are no longer in view.
 	NamesPercent int `json:"namesPercent"`
 
+	// Fence marks headings and cleans what was recorded (layers/fence). Packs of
+	// programs that did not are built again without.
+	Fence bool `json:"fence"`
 	// OpenErrors is how many open errors are never dropped; older ones may be.
 	OpenErrors int `json:"openErrors"`
 	// HintCap is the tokens of the line behind a failure that was met and
@@ -100,7 +103,7 @@ func DefaultPolicy() Policy {
 		ActiveMemory: 5, WindowStep: 5, WindowDeferrals: 3, Summaries: 5, Retrieved: 3, RelatedCoveragePercent: 35,
 		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
 		LowWaterPercent: 33, OpeningFoldPercent: 50, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
-		OpenErrors: 5, HintCap: 60, FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
+		Fence: true, OpenErrors: 5, HintCap: 60, FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"hexapla/layers"
 	"hexapla/layers/digest"
+	"hexapla/layers/fence"
 	"hexapla/layers/tokens"
 	"hexapla/storage"
 )
@@ -101,7 +102,7 @@ func (p *packer) hintFor(v storage.View, id string, patterns []string) (layers.F
 			return layers.Form{}, err
 		}
 		if ok && r.Command != "" && (len(r.Changes) > 0 || r.Finding != "") {
-			return p.form(layers.FormLine, hintLine(id, r, p.ws.opts.Policy.HintCap, p.counter)), nil
+			return p.form(layers.FormLine, hintLine(p.ws.fence, id, r, p.ws.opts.Policy.HintCap, p.counter)), nil
 		}
 	}
 	return layers.Form{}, nil
@@ -124,15 +125,15 @@ func newestOutput(v storage.View, pattern string) (place *Place, err error) {
 }
 
 // hintLine says what resolved an error, in at most most tokens.
-func hintLine(id string, r Resolution, most int, counter layers.Counter) string {
+func hintLine(mark fence.Fence, id string, r Resolution, most int, counter layers.Counter) string {
 	var b strings.Builder
-	b.WriteString("### " + id + " seen in " + r.Failed.ID + ", resolved in " + r.Resolved.ID)
+	b.WriteString(mark.Heading("### "+id) + " seen in " + r.Failed.ID + ", resolved in " + r.Resolved.ID)
 	if files := changedFiles(r.Changes, 3); len(files) > 0 {
-		b.WriteString(" by a change of " + strings.Join(files, ", "))
+		b.WriteString(" by a change of " + mark.Clean(strings.Join(files, ", ")))
 	}
-	b.WriteString(": `" + strings.ReplaceAll(r.Command, "`", "'") + "` passed")
+	b.WriteString(": `" + mark.Clean(strings.ReplaceAll(r.Command, "`", "'")) + "` passed")
 	if r.Finding != "" {
-		b.WriteString(". " + r.Finding)
+		b.WriteString(". " + mark.Clean(r.Finding))
 	}
 	text := oneLine(b.String())
 	if cut := tokens.Prefix(counter, text, most-3); len(cut) < len(text) {

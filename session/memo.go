@@ -83,7 +83,7 @@ func (p *packer) headerAt(conversation string, v storage.View) (layers.Form, err
 	if err != nil {
 		return layers.Form{}, err
 	}
-	form := p.form(string(layers.DetailHeader), digest.RenderHeader(trio.Header))
+	form := p.form(string(layers.DetailHeader), p.ws.fence.Clean(digest.RenderHeader(trio.Header)))
 	p.memo.headers.put(key, form)
 	return form, nil
 }

@@ -58,7 +58,7 @@ func (p *packer) openErrors(outputs [][]output) []layers.OpenError {
 			open = append(open, len(out))
 			attempts = append(attempts, o.attempt)
 			out = append(out, layers.OpenError{
-				ID: o.id, Seq: o.seq, Form: p.form(layers.FormLine, "### "+o.id+" open error: "+oneLine(o.attempt.Told)+"\n"),
+				ID: o.id, Seq: o.seq, Form: p.form(layers.FormLine, p.ws.fence.Heading("### "+o.id+" open error")+": "+p.ws.fence.Clean(oneLine(o.attempt.Told))+"\n"),
 			})
 		}
 		if n := len(conversation); n > 0 && conversation[n-1].until != 0 {
@@ -142,6 +142,7 @@ func (p *packer) repeat(base *output, shown *layers.Piece, o *output, piece *lay
 		form = p.form(layers.FormChanged, head+"\n[the same as "+base.id+"]\n")
 	case o.blob.Size <= maxRepeatBytes:
 		if now, ok = p.ws.readText(o.blob); ok {
+			now = p.ws.fence.Clean(now)
 			form = p.changes(base.id, before, head, now, base.about.Whole && o.about.Whole)
 		}
 	}

@@ -273,7 +273,7 @@ func (p *packer) system(parts []SystemPart) []layers.Item {
 		if part.Text == "" {
 			continue
 		}
-		items = append(items, layers.Item{ID: part.Name, Form: p.form(layers.FormFull, block(systemHeading(part.Name), asText(part.Text)))})
+		items = append(items, layers.Item{ID: part.Name, Form: p.form(layers.FormFull, block(p.ws.fence.Heading(systemHeading(part.Name)), asText(part.Text)))})
 	}
 	return items
 }

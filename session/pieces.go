@@ -7,6 +7,7 @@ import (
 
 	"hexapla/layers"
 	"hexapla/layers/digest"
+	"hexapla/layers/fence"
 	"hexapla/layers/tokens"
 )
 
@@ -23,6 +24,7 @@ const (
 type shaper struct {
 	counter layers.Counter
 	policy  layers.Policy
+	fence   fence.Fence
 	// read returns the content of a tool output, or false if its bytes are
 	// missing or damaged.
 	read func(layers.BlobRef) (string, bool)
@@ -32,6 +34,7 @@ type shaper struct {
 // a piece for each, so that they can be shown in different detail.
 func (s *shaper) pieces(conversation string, turn *layers.Turn, seq int64) []layers.Piece {
 	id := turnID(conversation, turn.Number)
+	turn = s.clean(turn)
 	switch turn.Role {
 	case layers.RoleUser:
 		names := s.names(turn.Text)
@@ -56,6 +59,23 @@ func (s *shaper) pieces(conversation string, turn *layers.Turn, seq int64) []lay
 	return out
 }
 
+// clean returns a turn as it may be shown. Its outputs are cleaned where they are
+// read.
+func (s *shaper) clean(turn *layers.Turn) *layers.Turn {
+	out := *turn
+	out.Text = s.fence.Clean(turn.Text)
+	out.Calls = slices.Clone(turn.Calls)
+	for i := range out.Calls {
+		out.Calls[i].Name, out.Calls[i].Input = s.fence.Clean(out.Calls[i].Name), s.fence.Clean(out.Calls[i].Input)
+	}
+	out.Results = slices.Clone(turn.Results)
+	for i := range out.Results {
+		r := &out.Results[i]
+		r.Tool, r.Compressed.Summary = s.fence.Clean(r.Tool), s.fence.Clean(r.Compressed.Summary)
+	}
+	return &out
+}
+
 func (s *shaper) userForms(id string, turn *layers.Turn) []layers.Form {
 	role := "user"
 	switch turn.Kind {
@@ -64,7 +84,7 @@ func (s *shaper) userForms(id string, turn *layers.Turn) []layers.Form {
 	case layers.InputToolResponse:
 		role = "tool"
 	}
-	head := "### " + id + " " + role
+	head := s.fence.Heading("### " + id + " " + role)
 	return s.forms(
 		layers.Form{Detail: layers.FormFull, Text: block(head, turn.Text)},
 		layers.Form{Detail: layers.FormBrief, Text: block(head, s.trim(turn.Text, briefQuery))},
@@ -73,7 +93,7 @@ func (s *shaper) userForms(id string, turn *layers.Turn) []layers.Form {
 }
 
 func (s *shaper) assistantForms(id string, turn *layers.Turn) []layers.Form {
-	head := "### " + id + " assistant"
+	head := s.fence.Heading("### " + id + " assistant")
 	var full, brief strings.Builder
 	full.WriteString(turn.Text)
 	brief.WriteString(s.trim(turn.Text, briefText))
@@ -147,18 +167,20 @@ func saidBy(turn *layers.Turn) string {
 // result is the piece of a tool's output.
 func (s *shaper) result(id string, result *layers.ToolResult, seq int64) layers.Piece {
 	piece := layers.Piece{ID: id, Seq: seq, Result: &layers.CallResult{CallID: result.CallID, Failed: result.IsError}}
-	head := "### " + id + " tool " + oneLine(result.Tool)
+	heading := "### " + id + " tool " + oneLine(result.Tool)
 	if result.IsError {
-		head += " failed"
+		heading += " failed"
 	}
-	brief := block(head, result.Compressed.Summary+facts(s, result.Compressed))
+	head := s.fence.Heading(heading)
+	brief := block(head, result.Compressed.Summary+s.fence.Clean(facts(s, result.Compressed)))
 	line := s.line(head, result.Compressed.Summary)
 	content, ok := s.read(result.Blob)
 	if !ok {
-		brief = block(head+" (blob_missing)", result.Compressed.Summary)
+		brief = block(s.fence.Heading(heading+" (blob_missing)"), result.Compressed.Summary)
 		piece.Forms = s.forms(layers.Form{Detail: layers.FormBrief, Text: brief}, layers.Form{Detail: layers.FormLine, Text: line})
 		return piece
 	}
+	content = s.fence.Clean(content)
 	piece.Names = s.names(content)
 	piece.Forms = s.forms(
 		layers.Form{Detail: layers.FormFull, Text: block(head, s.cut(content, s.policy.ResultCap))},

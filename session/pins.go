@@ -107,12 +107,12 @@ func (s *Session) pins(v storage.View) ([]Pin, error) {
 
 // pinItem is a pin as it stands in a pack.
 func (s *Session) pinItem(id, text string) layers.Item {
-	p := packer{counter: s.Workspace.counter(s.Model())}
+	p := packer{ws: s.Workspace, counter: s.Workspace.counter(s.Model())}
 	return p.pinItem(id, text)
 }
 
 func (p *packer) pinItem(id, text string) layers.Item {
-	return layers.Item{ID: id, Form: p.form(layers.FormFull, block("# Pinned", text))}
+	return layers.Item{ID: id, Form: p.form(layers.FormFull, block(p.ws.fence.Heading("# Pinned"), p.ws.fence.Clean(text)))}
 }
 
 // pinItems are the pins as of the pack's view.

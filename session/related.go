@@ -66,14 +66,14 @@ func (p *packer) related(ctx context.Context, entry storage.ListEntry, pieces []
 		if err != nil {
 			return nil, err
 		}
-		text.WriteString(digest.RenderSummary(trio.Summary, hit.Conversation))
+		text.WriteString(p.ws.fence.Clean(digest.RenderSummary(trio.Summary, hit.Conversation)))
 		ids.WriteString(" " + hit.Conversation)
 		hits = append(hits, hit)
 	}
 	out := relatedPieces{hits: hits}
 	if text.Len() > 0 {
-		s := shaper{counter: p.counter}
-		head := "### related to " + entry.ID
+		s := p.ws.shaper(p.counter, policy)
+		head := p.ws.fence.Heading("### related to " + entry.ID)
 		out.pieces = []layers.Piece{{ID: "related:" + entry.ID, Seq: entry.Seq, Served: true, Forms: s.forms(
 			layers.Form{Detail: layers.FormFull, Text: head + "\n" + text.String()},
 			layers.Form{Detail: layers.FormLine, Text: head + ":" + ids.String() + "\n"},

@@ -75,7 +75,7 @@ func (ws *Workspace) showTrio(v storage.View, conversation string, detail layers
 	if detail == layers.DetailSummary {
 		text = digest.RenderSummary(trio.Summary, conversation)
 	}
-	return fit(text, detail, most, counter), nil
+	return fit(ws.fence.Clean(text), detail, most, counter), nil
 }
 
 // showTurn renders one turn in full, or the one tool result that is named by
@@ -101,7 +101,7 @@ func (ws *Workspace) showTurn(v storage.View, conversation, turn string, most in
 	if most > 0 {
 		policy.ResultCap, policy.CallCap = most, most
 	}
-	s := shaper{counter: counter, policy: policy, read: ws.readText}
+	s := ws.shaper(counter, policy)
 	var b strings.Builder
 	for _, piece := range s.pieces(conversation, &body.Turn, seq) {
 		b.WriteString(piece.Forms[0].Text)

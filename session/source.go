@@ -70,9 +70,9 @@ func (p *packer) form(detail, text string) layers.Form {
 }
 
 const (
-	headingContext   = "# Current context\n"
-	headingHeaders   = "# Earlier conversations\n"
-	headingSummaries = "# Summaries\n"
+	headingContext   = "# Current context"
+	headingHeaders   = "# Earlier conversations"
+	headingSummaries = "# Summaries"
 )
 
 // CurrentContext implements layers.Source.
@@ -89,20 +89,21 @@ func (p *packer) CurrentContext(seq int64, room int) (layers.Form, error) {
 		}
 		text = "nothing recorded yet\n"
 		if current.known {
-			text = digest.RenderCurrentContext(current.body)
+			text = p.ws.fence.Clean(digest.RenderCurrentContext(current.body))
 		}
 		p.memo.rendered.put(seq, text)
 	}
-	heading := p.counter.Count(headingContext)
+	head := p.ws.fence.Heading(headingContext) + "\n" + p.ws.fence.Notice()
+	heading := p.counter.Count(head)
 	if trimmed, cut := digest.Trim(text, max(room-heading, 1), p.counter); cut {
 		text = trimmed
 	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	form := p.form(layers.FormFull, headingContext+text)
+	form := p.form(layers.FormFull, head+text)
 	if form.Tokens > room {
-		form = p.form(layers.FormLine, headingContext)
+		form = p.form(layers.FormLine, head)
 	}
 	p.memo.shown.put(key, form)
 	return form, nil
@@ -138,8 +139,8 @@ func (p *packer) Digest(conversation layers.StreamConversation, before, room int
 	if err != nil {
 		return layers.Form{}, err
 	}
-	head := fmt.Sprintf("### %s turns 1 to %d came to", conversation.ID, turns)
-	body := digest.RenderSummary(trio.Summary, conversation.ID) + strings.Join(trio.Header.KeyEntities, ", ")
+	head := p.ws.fence.Heading(fmt.Sprintf("### %s turns 1 to %d came to", conversation.ID, turns))
+	body := p.ws.fence.Clean(digest.RenderSummary(trio.Summary, conversation.ID) + strings.Join(trio.Header.KeyEntities, ", "))
 	text := block(head, tokens.Prefix(p.counter, body, room-p.counter.Count(head)-4))
 	form := p.form(layers.FormDigest, text)
 	if form.Tokens > room {
@@ -201,7 +202,7 @@ func (p *packer) listHeaders(v storage.View, room int, skip map[string]bool, rol
 		form, err := p.rollup(v, total, nil)
 		return []layers.Item{{ID: "rollup", Form: form}}, err
 	}
-	heading := layers.Item{ID: "heading", Form: p.form(layers.FormHeading, headingHeaders)}
+	heading := layers.Item{ID: "heading", Form: p.form(layers.FormHeading, p.ws.fence.Heading(headingHeaders)+"\n")}
 	used := heading.Form.Tokens
 	var single []layers.Item
 	for i := len(kept) - 1; i >= 0 && len(single) < layers.MaxHeaders; i-- {
@@ -273,7 +274,7 @@ func (p *packer) rollup(v storage.View, n int, known []storage.ListEntry) (layer
 	}
 	text := fmt.Sprintf("%s..%s · %d conversations · %s to %s", first[0].ID, newest.ID, n, day(from.Header.Timestamp), day(to.Header.Timestamp))
 	if topic := strings.Join(topics, "; "); topic != "" {
-		text = tokens.Prefix(p.counter, oneLine(text+" · "+topic), layers.CapHeader-2)
+		text = tokens.Prefix(p.counter, oneLine(text+" · "+p.ws.fence.Clean(topic)), layers.CapHeader-2)
 	}
 	return p.form(layers.FormRollup, strings.TrimRight(text, " ;·")+"\n"), nil
 }
@@ -295,7 +296,7 @@ func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	heading := layers.Item{ID: "heading", Form: p.form(layers.FormHeading, headingSummaries)}
+	heading := layers.Item{ID: "heading", Form: p.form(layers.FormHeading, p.ws.fence.Heading(headingSummaries)+"\n")}
 	used := heading.Form.Tokens
 	var items []layers.Item
 	for _, id := range ids { // newest first
@@ -307,7 +308,7 @@ func (p *packer) Summaries(seq int64, room int) ([]layers.Item, error) {
 		if err != nil {
 			return nil, err
 		}
-		form := p.form(string(layers.DetailSummary), digest.RenderSummary(trio.Summary, id))
+		form := p.form(string(layers.DetailSummary), p.ws.fence.Clean(digest.RenderSummary(trio.Summary, id)))
 		item := layers.Item{ID: id, Form: form}
 		switch {
 		case archived != 0 && restored == 0: // as of seq, which is the view's

@@ -155,8 +155,8 @@ func (p *packer) conversation(ctx context.Context, entry storage.ListEntry, next
 		if trio.Header.Outcome == layers.OutcomeCompleted {
 			outputs = endedWell(outputs, next)
 		}
-		c.Close = p.form(string(layers.DetailHeader), digest.RenderHeader(trio.Header))
-		c.Summary = p.form(string(layers.DetailSummary), digest.RenderSummary(trio.Summary, entry.ID))
+		c.Close = p.form(string(layers.DetailHeader), p.ws.fence.Clean(digest.RenderHeader(trio.Header)))
+		c.Summary = p.form(string(layers.DetailSummary), p.ws.fence.Clean(digest.RenderSummary(trio.Summary, entry.ID)))
 	}
 	return c, outputs, nil
 }
@@ -217,12 +217,13 @@ func (p *packer) contextPiece(conversation string, pieces []layers.Piece) (layer
 	if err != nil {
 		return layers.Piece{}, err
 	}
-	text := "### current context\n"
+	head := p.ws.fence.Heading("### current context")
+	text := head + "\n"
 	if cc := current.body; current.known {
 		// The narrative and the achievements stand in front, as of the fold.
 		cc.OverallNarrative, cc.KeyAchievements = "", nil
 		rendered, _ := digest.Trim(digest.RenderCurrentContext(cc), contextPieceTokens-10, p.counter)
-		text = block("### current context", rendered)
+		text = block(head, p.ws.fence.Clean(rendered))
 	}
 	return layers.Piece{ID: "context:" + conversation, Seq: seq, Context: true, Forms: []layers.Form{p.form(layers.FormFull, text)}}, nil
 }
@@ -250,7 +251,7 @@ func (p *packer) served(l line) ([]layers.Piece, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := shaper{counter: p.counter, read: p.ws.readText}
+		s := p.ws.shaper(p.counter, p.policy)
 		for i, item := range body.Items {
 			then := v
 			if item.AsOf != 0 {
@@ -265,7 +266,7 @@ func (p *packer) served(l line) ([]layers.Piece, error) {
 			if err != nil {
 				return nil, err
 			}
-			head := fmt.Sprintf("### retrieved %s %s", item.ID, item.Detail)
+			head := p.ws.fence.Heading(fmt.Sprintf("### retrieved %s %s", item.ID, item.Detail))
 			out = append(out, layers.Piece{
 				ID: servedPiece(entry.ID, i), Seq: entry.Seq, Served: true,
 				Forms: s.forms(
@@ -334,21 +335,22 @@ func (p *packer) appendPending(s *stream, pending *pendingInput, opens bool) err
 	if !opens {
 		number = p.view.ListLen(listOfTurns(c.ID)) + 1
 	}
-	turn := layers.Turn{Number: number, Role: layers.RoleUser, Kind: pending.kind, Text: pending.content}
-	sh := shaper{counter: p.counter, policy: s.spans[len(s.spans)-1].Policy}
+	content := p.ws.fence.Clean(pending.content)
+	turn := layers.Turn{Number: number, Role: layers.RoleUser, Kind: pending.kind, Text: content}
+	sh := p.ws.shaper(p.counter, s.spans[len(s.spans)-1].Policy)
 	id := turnID(c.ID, number)
 	piece := layers.Piece{ID: id, Seq: p.view.Seq(), User: true, Forms: sh.userForms(id, &turn)}
 	if pending.kind == layers.InputToolResponse {
 		piece.User, piece.Result = false, &layers.CallResult{}
-		head := "### " + id + " tool"
+		head := p.ws.fence.Heading("### " + id + " tool")
 		piece.Forms = sh.forms(
-			layers.Form{Detail: layers.FormFull, Text: block(head, sh.cut(pending.content, sh.policy.ResultCap))},
-			layers.Form{Detail: layers.FormExcerpt, Text: block(head, sh.cut(pending.content, sh.policy.ExcerptCap))},
-			layers.Form{Detail: layers.FormLine, Text: sh.line(head, pending.content)},
+			layers.Form{Detail: layers.FormFull, Text: block(head, sh.cut(content, sh.policy.ResultCap))},
+			layers.Form{Detail: layers.FormExcerpt, Text: block(head, sh.cut(content, sh.policy.ExcerptCap))},
+			layers.Form{Detail: layers.FormLine, Text: sh.line(head, content)},
 		)
-		fresh := []layers.Form{{Detail: layers.FormFull, Text: block(head, pending.content)}}
+		fresh := []layers.Form{{Detail: layers.FormFull, Text: block(head, content)}}
 		for _, most := range [...]int{16000, 8000, 4000, 2000, 1000} {
-			fresh = append(fresh, layers.Form{Detail: layers.FormExcerpt, Text: block(head, sh.cut(pending.content, most))})
+			fresh = append(fresh, layers.Form{Detail: layers.FormExcerpt, Text: block(head, sh.cut(content, most))})
 		}
 		piece.Fresh = sh.forms(fresh...)
 	}

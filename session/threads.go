@@ -105,7 +105,7 @@ func (ws *Workspace) thread(v storage.View, conversation string, counter layers.
 			if err != nil {
 				return nil, nil, err
 			}
-			s := &shaper{counter: counter, policy: shape.at(entry.Seq), read: ws.readText}
+			s := ws.shaper(counter, shape.at(entry.Seq))
 			t.add(s.pieces(conversation, &body.Turn, entry.Seq), &body.Turn)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"hexapla/index"
 	"hexapla/layers"
 	"hexapla/layers/digest"
+	"hexapla/layers/fence"
 	"hexapla/layers/models"
 	"hexapla/layers/tokens"
 	"hexapla/retrieval"
@@ -52,6 +53,7 @@ type Workspace struct {
 	related     bounded[relatedKey, relatedPieces] // found for the opening of conversations
 	counters    sync.Map                           // model → layers.Counter
 	tables      sync.Map                           // names of tables that were stored
+	fence       fence.Fence                        // of packs
 	settings    string                             // digest of the policy
 	fidelity    bounded[trioVersion, digest.Fidelity]
 	lessons     bounded[lessonsKey, []lessonAt]
@@ -80,6 +82,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 		return nil, err
 	}
 	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: settingsDigest(settingsOf(&opts)), prefetch: newPrefetch()}
+	ws.fence = fenceOf(ws)
 	ix, err := index.Open(ctx, index.Options{
 		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
 	})
@@ -105,7 +108,22 @@ func (ws *Workspace) under(s settings, digest string) *Workspace {
 	if s.Profiles != nil {
 		opts.Profiles = *s.Profiles
 	}
-	return &Workspace{ID: ws.ID, opts: opts, store: ws.store, index: ws.index, engine: ws.engine, settings: digest}
+	then := &Workspace{ID: ws.ID, opts: opts, store: ws.store, index: ws.index, engine: ws.engine, settings: digest}
+	then.fence = fenceOf(then)
+	return then
+}
+
+// fenceOf is the fence of the workspace's packs under its settings.
+func fenceOf(ws *Workspace) fence.Fence {
+	if !ws.opts.Policy.Fence {
+		return fence.Fence{}
+	}
+	return fence.New([]byte(ws.ID))
+}
+
+// shaper makes the forms of pieces under a policy.
+func (ws *Workspace) shaper(counter layers.Counter, policy layers.Policy) *shaper {
+	return &shaper{counter: counter, policy: policy, fence: ws.fence, read: ws.readText}
 }
 
 func (ws *Workspace) close() error {
@@ -136,7 +154,7 @@ func settingsOf(opts *workspaceOptions) settings {
 // parseSettings reads what a pack of the past was built with.
 func parseSettings(data []byte) (settings, error) {
 	s := settings{Policy: layers.DefaultPolicy()}
-	s.OpeningFoldPercent, s.HintCap = 0, 0 // what programs did that do not name them
+	s.OpeningFoldPercent, s.HintCap, s.Fence = 0, 0, false // what programs did that do not name them
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&s); err != nil {

@@ -140,11 +140,11 @@ const (
 // first, in at most room tokens: names that were used often, lately, and by the
 // user or the model rather than in what a tool printed. Uses come oldest first.
 // Names for which shown is true are left out; a path counts pathPercent of what
-// any other name does. The result is empty when there is
+// any other name does. They stand under a heading line. The result is empty when there is
 // nothing to list.
-func Roster(uses []layers.Names, shown func(name string) bool, room, pathPercent int, c layers.Counter) string {
-	const head, paths, names = "### names used before\n", "paths:", "names:"
-	left := room - c.Count(head) - c.Count(paths+"\n") - c.Count(names+"\n")
+func Roster(heading string, uses []layers.Names, shown func(name string) bool, room, pathPercent int, c layers.Counter) string {
+	const paths, names = "paths:", "names:"
+	left := room - c.Count(heading) - c.Count(paths+"\n") - c.Count(names+"\n")
 	scored := map[string]*rosterName{}
 	var ranked []*rosterName
 	for i, use := range uses {
@@ -199,7 +199,7 @@ func Roster(uses []layers.Names, shown func(name string) bool, room, pathPercent
 	if text.Len() == 0 {
 		return ""
 	}
-	return head + text.String()
+	return heading + text.String()
 }
 
 // Gist shortens the arguments of a tool call, JSON text, to the lines that name
