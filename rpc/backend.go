@@ -37,6 +37,7 @@ func NewBackend(opts BackendOptions) Backend {
 type backend struct {
 	options session.Options
 	service *session.Service // from initialize on, before which no handler is called
+	client  string           // its name, as well
 
 	mu   sync.Mutex // guards what follows
 	log  *slog.Logger
@@ -45,6 +46,16 @@ type backend struct {
 
 // Handlers implements Backend.
 func (b *backend) Handlers() map[string]Handler {
+	handlers := b.methods()
+	for name, handle := range handlers {
+		handlers[name] = func(ctx context.Context, raw json.RawMessage) (any, error) {
+			return handle(session.WithClient(ctx, b.client), raw)
+		}
+	}
+	return handlers
+}
+
+func (b *backend) methods() map[string]Handler {
 	return map[string]Handler{
 		wire.MethodSessionOpen:          Typed(b.sessionOpen),
 		wire.MethodSessionList:          Typed(b.sessionList),
@@ -130,7 +141,7 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		}
 		b.options.Audit = retention
 	}
-	b.service = session.New(b.options)
+	b.service, b.client = session.New(b.options), info.ClientName
 	b.peer, b.log = info.Peer, info.Peer.Log()
 	return nil
 }

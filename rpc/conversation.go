@@ -71,7 +71,7 @@ func (b *backend) conversationGet(_ context.Context, p *wire.ConversationGetPara
 	}
 	result := &wire.ConversationGetResult{
 		Conversation: reply.Conversation, Covered: reply.Covered, Versions: versionsToWire(reply.Versions), Detail: string(reply.Detail), Text: reply.Text, Tokens: reply.Tokens,
-		Header: headerToWire(reply.Header), Turns: []wire.RecordedTurn{}, Cursor: reply.Cursor, Sequence: reply.Sequence,
+		Header: headerToWire(reply.Header), Turns: []wire.RecordedTurn{}, Sources: []wire.Provenance{}, Trust: string(reply.Trust), Cursor: reply.Cursor, Sequence: reply.Sequence,
 	}
 	if reply.Detail != layers.DetailHeader {
 		summary := summaryToWire(reply.Summary)
@@ -79,6 +79,12 @@ func (b *backend) conversationGet(_ context.Context, p *wire.ConversationGetPara
 	}
 	for _, turn := range reply.Turns {
 		result.Turns = append(result.Turns, turnToWire(turn))
+	}
+	for _, source := range reply.Sources {
+		result.Sources = append(result.Sources, wire.Provenance{
+			Turn: source.Turn, Result: source.Result, Author: string(source.Author), Tool: source.Tool, Client: source.Client,
+			Trust: string(source.Author.Trust()), Invisible: source.Invisible, Tags: source.Tags,
+		})
 	}
 	return result, nil
 }

@@ -54,9 +54,9 @@ func TestCalibratedBudget(t *testing.T) {
 		}
 		first = p
 	}
-	_, err := build(5100)
+	_, err := build(5050)
 	var small *layers.BudgetError
-	if !errors.As(err, &small) || small.Smallest <= 5100 {
+	if !errors.As(err, &small) || small.Smallest <= 5050 {
 		t.Fatalf("a limit that the provider's own tokens fill: %v", err)
 	}
 	if _, err := build(small.Smallest); err != nil {

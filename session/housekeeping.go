@@ -111,7 +111,10 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 		ID: c.id, Session: c.record.Session, Opened: c.record.Opened, Outcome: c.record.Outcome, Turns: turns,
 	}}}
 	work := digest.Work(turns)
-	trio := trioRecord{Header: digest.Header(out.exchange, counter), Summary: digest.Summary(out.exchange, counter), Work: &work}
+	e := &digest.Evidence{}
+	addTurns(e, turns, nil, false)
+	ruled := digest.Disarm(digest.Trio{Header: digest.Header(out.exchange, counter), Summary: digest.Summary(out.exchange, counter)}, e)
+	trio := trioRecord{Header: ruled.Header, Summary: ruled.Summary, Work: &work, Trust: trustOf(turns)}
 	if c.record.Outcome != layers.OutcomeCompleted || trio.Header.Outcome == layers.OutcomeOngoing {
 		// The rule may infer that a completed conversation ended in an error;
 		// otherwise what the client says of the end holds.
@@ -133,8 +136,6 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	out.says = before
 	switch {
 	case trio.Summary.Source == layers.SourceRule:
-		e := &digest.Evidence{}
-		addTurns(e, turns, nil, false)
 		trio.Summary.Confidence = digest.Confidence(trio.Summary, e)
 	case out.checked != nil && c.housekeeping.LLM.ContextSummary != "":
 		trio.Summary.Confidence = out.checked.Confidence

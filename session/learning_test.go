@@ -206,7 +206,7 @@ func TestH24_LearningKeepsOldPacks(t *testing.T) {
 		id := talk(t, s, "Does the quokka still refuse the zeppelin?", "I'll look.")
 		built := pack(t, s, 8000)
 		checksums = append(checksums, built.Checksum)
-		if _, related, _ := strings.Cut(built.Pack.Text, "### related to "+id+"\n"); !strings.HasPrefix(related, first+": ") {
+		if _, related, _ := strings.Cut(unmarked(built.Pack.Text), "### related to "+id+"\n"); !strings.HasPrefix(related, first+": ") {
 			t.Errorf("%s is not the first that is related to %s: %.300s", first, id, related)
 		}
 	}

@@ -73,10 +73,10 @@ func TestFileReadAgain(t *testing.T) {
 		t.Error("reading again moved the prefix")
 	}
 	const want = "### c1#5 tool Read\n[as c1#3 but for these of 31 lines]\n@1\n     1→// Package steps walks.\n@12\n    12→func step10() error { return errEnd }\n[gone]\n    11→func step10() error { return flush(10) }\n"
-	if !strings.Contains(got.Pack.Text, want) {
+	if !strings.Contains(unmarked(got.Pack.Text), want) {
 		t.Errorf("the changed file is shown as %q", got.Pack.Text[strings.Index(got.Pack.Text, "### c1#5"):])
 	}
-	if !strings.Contains(got.Pack.Text, "### c1#7 tool Read\n[as c1#3 but for these of 31 lines]\n") {
+	if !strings.Contains(unmarked(got.Pack.Text), "### c1#7 tool Read\n[as c1#3 but for these of 31 lines]\n") {
 		t.Errorf("the file read a third time is shown as %q", got.Pack.Text[strings.Index(got.Pack.Text, "### c1#7"):])
 	}
 	explained, err := s.ExplainPack(t.Context(), session.PackRequest{Budget: layers.Budget{Total: 8000}}, false)
@@ -123,7 +123,7 @@ func TestOpenErrorsAreNeverDropped(t *testing.T) {
 	fill(0)
 	const told = "x_test.go:31"
 	folded := pack(t, s, 2500)
-	if text := sectionOf(folded.Pack, layers.SectionErrors); !strings.Contains(text, "### c1#3 open error: ") || !strings.Contains(text, told) {
+	if text := sectionOf(folded.Pack, layers.SectionErrors); !strings.Contains(text, "### c1#3 open error ") || !strings.Contains(text, told) {
 		t.Fatalf("errors %q of %s", text, folded.Pack.Text)
 	}
 	// The smallest pack has it, too, and says what it is made of.

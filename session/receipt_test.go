@@ -262,7 +262,7 @@ func TestUndoOfAnArchive(t *testing.T) {
 		t.Errorf("gives %s for %s, unarchived %v, not restored %+v", undo.Pack.Checksum, first.Checksum, undo.Unarchived, undo.NotRestored)
 	}
 	next := pack(t, s, 2000)
-	if !strings.Contains(next.Pack.Text, "### retrieved c2#2 full\n### c2#2 assistant\nThe parser is recursive descent") {
+	if !strings.Contains(unmarked(next.Pack.Text), "### retrieved c2#2 full\n### c2#2 assistant\nThe parser is recursive descent") {
 		t.Errorf("the next pack does not show what was lost:\n%s", next.Pack.Text)
 	}
 	if next.PrefixBytes != len(folded.Pack.Text) || next.Loss != nil {

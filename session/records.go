@@ -90,6 +90,9 @@ type trioRecord struct {
 	// Work is what its calls did, by which profiles are chosen: nil in records of
 	// programs that did not count.
 	Work *layers.Work `json:"work,omitempty"`
+	// Trust is the least of what the conversation was made of; "" in records of
+	// programs that did not tell.
+	Trust layers.Trust `json:"trust,omitempty"`
 }
 
 // servedRecord is the body of a served record: what a context request was

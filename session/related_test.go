@@ -48,7 +48,7 @@ func TestPackWithoutIndex(t *testing.T) {
 		return reply
 	}
 	want := build()
-	if !strings.Contains(want.Pack.Text, "### related to c28\n") || !strings.Contains(want.Pack.Text, "because of its valve") {
+	if !strings.Contains(want.Pack.Text, "### related to c28 ") || !strings.Contains(want.Pack.Text, "because of its valve") {
 		t.Fatalf("nothing is related: %s", want.Pack.Text)
 	}
 	// The process starts anew, the index is gone, and there are more records

@@ -165,7 +165,9 @@ type ConversationReply struct {
 	Covered      float64 // share of the query's words that the text holds, in [0,1]
 	Header       layers.Header
 	Summary      layers.Summary
-	Turns        []layers.Turn // of the text, for DetailFull
+	Turns        []layers.Turn       // of the text, for DetailFull
+	Sources      []layers.Provenance // of the turns
+	Trust        layers.Trust        // the least of the conversation's
 	Cursor       string
 	Sequence     int64
 }
@@ -212,7 +214,7 @@ func (s *Session) Conversation(req ConversationRequest) (ConversationReply, erro
 		if err != nil {
 			return err
 		}
-		reply.Header, reply.Summary = trio.Header, trio.Summary
+		reply.Header, reply.Summary, reply.Trust = trio.Header, trio.Summary, trio.Trust
 		if req.Detail == layers.DetailFull {
 			return ws.page(v, req, from, counter, &reply)
 		}
@@ -274,7 +276,8 @@ func (ws *Workspace) page(v storage.View, req ConversationRequest, from int, cou
 		}
 		reply.Turns = append(reply.Turns, body.Turn)
 	}
-	return nil
+	reply.Sources, err = ws.sources(v, req.Conversation, reply.Turns)
+	return err
 }
 
 // parsePage reads a cursor of the form "position@sequence".

@@ -197,7 +197,10 @@ func (ws *Workspace) ruleTrioOf(v storage.View, conversation string, n int) (tri
 		ID: conversation, Session: body.Session, Opened: body.Opened, Outcome: body.Outcome, Turns: turns,
 	}}
 	counter := ws.standard()
-	trio := trioRecord{Header: digest.Header(exchange, counter), Summary: digest.Summary(exchange, counter)}
+	e := &digest.Evidence{}
+	addTurns(e, turns, nil, false)
+	ruled := digest.Disarm(digest.Trio{Header: digest.Header(exchange, counter), Summary: digest.Summary(exchange, counter)}, e)
+	trio := trioRecord{Header: ruled.Header, Summary: ruled.Summary, Trust: trustOf(turns)}
 	trio.Header.ID, trio.Summary.ConversationID = conversation, conversation
 	trio.Header.Outcome, trio.Header.TokenCount = body.Outcome, tokens
 	trio.Summary.Retrievable = true

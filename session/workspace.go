@@ -215,12 +215,12 @@ func (ws *Workspace) view(asOf int64, read func(storage.View) error) error {
 // write runs build under the request's idempotency key. request is what the
 // key stands for: the same key with another request is refused.
 func write[T any](ctx context.Context, ws *Workspace, method, session, key string, request any, build func(*storage.Tx) (T, error)) (reply T, receipt storage.Receipt, err error) {
-	op := storage.Op{}
+	op := storage.Op{By: clientOf(ctx)}
 	if key != "" {
 		if len(key) > maxKey {
 			return reply, receipt, &InvalidError{Path: "key", Message: "too long", Limit: maxKey}
 		}
-		op = storage.Op{Key: method + "\x00" + session + "\x00" + key, Digest: sha256.Sum256(encode(request))}
+		op.Key, op.Digest = method+"\x00"+session+"\x00"+key, sha256.Sum256(encode(request))
 	}
 	receipt, err = ws.store.Write(ctx, op, func(tx *storage.Tx) ([]byte, error) {
 		r, err := build(tx)

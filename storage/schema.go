@@ -30,6 +30,7 @@ const (
 //	auditsums  checksum → newest entry
 //	blobs      sha256 → size, MIME, content if it is small
 //	times      commit's time in Unix ms, its newest sequence → nothing, sealed
+//	writers    first sequence of a row of records → who wrote them
 //
 // Every value that is not empty is sealed (codec.go).
 type bucket byte
@@ -47,15 +48,16 @@ const (
 	bucketAudit
 	bucketAuditSums
 	bucketBlobs
-	bucketTimes // came later; see bucket.required
-	buckets     // how many there are
+	bucketTimes   // came later; see bucket.required
+	bucketWriters // as well
+	buckets       // how many there are
 )
 
 // String returns the name in the file.
 func (b bucket) String() string {
 	return [buckets]string{
 		"meta", "records", "terms", "versions", "lists", "mentions",
-		"counters", "keys", "tables", "audit", "auditsums", "blobs", "times",
+		"counters", "keys", "tables", "audit", "auditsums", "blobs", "times", "writers",
 	}[b]
 }
 
@@ -67,7 +69,7 @@ func (b bucket) appendOnly() bool {
 
 // required tells whether every store has the bucket. One that does not is made
 // by the first write that needs it; programs that do not know it pass it over.
-func (b bucket) required() bool { return b != bucketTimes }
+func (b bucket) required() bool { return b != bucketTimes && b != bucketWriters }
 
 // Keys in the meta bucket.
 const (

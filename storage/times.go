@@ -50,10 +50,7 @@ func (sn *Snapshot) SeqAt(ms int64) (seq int64, err error) {
 // times returns the bucket, nil where no commit has noted its time yet: a store
 // of an earlier program gets it with its next write.
 func (r *reader) times() *bolt.Bucket {
-	if r.tx.Bucket([]byte(bucketTimes.String())) == nil {
-		return nil
-	}
-	return r.bucket(bucketTimes)
+	return r.optional(bucketTimes)
 }
 
 // putTime notes when the batch is committed, if it brings a sequence.

@@ -232,6 +232,11 @@ func (b *batch) apply(tx *Tx, key []byte, op Op, reply []byte) (err error) {
 			return err
 		}
 	}
+	if len(tx.puts) > 0 {
+		if err := b.putWriter(tx.puts[0].seq, op.By); err != nil {
+			return err
+		}
+	}
 	if len(tx.puts) > 0 || len(tx.blobs) > 0 || len(tx.counters) > 0 || key != nil {
 		b.dirty = true
 	}

@@ -113,6 +113,9 @@ func (v *verifier) all(newest int64) (err error) {
 	if err := v.times(newest); err != nil {
 		return err
 	}
+	if err := v.writers(newest); err != nil {
+		return err
+	}
 	return v.lists()
 }
 

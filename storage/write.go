@@ -16,6 +16,8 @@ type Op struct {
 	// Digest is of what the key stands for. The same key with another digest is
 	// ErrKeyReused.
 	Digest [32]byte
+	// By says who writes, for View.Writer: at most MaxName bytes of it.
+	By string
 }
 
 // Receipt tells what a write did.

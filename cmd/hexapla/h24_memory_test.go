@@ -72,7 +72,7 @@ func TestH24_KnownProblem(t *testing.T) {
 	c.opens("two", "helper")
 	c.asks("two", "Is all well?")
 	before, _ := packOf(c, wire.PackBuildParams{Session: "two"})
-	const hint = "### c2#3 seen in c1#3, resolved in c1#7 by a change of io/reader.go: `go test ./io` passed"
+	const hint = " seen in c1#3, resolved in c1#7 by a change of io/reader.go: `go test ./io` passed"
 	// As the input that is not recorded yet, and once it is.
 	call[wire.ConversationRecordResult](c, wire.MethodConversationRecord, wire.ConversationRecordParams{Session: "two", Turns: []wire.Turn{
 		{Role: "assistant", Text: "I run the tests.", ToolCalls: []wire.ToolCall{{ID: "t", Name: "Bash", Input: json.RawMessage(goTest)}}},

@@ -21,6 +21,7 @@ const (
 	ClaimQuote       = "quote"       // three words or more between quotation marks
 	ClaimID          = "id"          // of a conversation, a turn or a tool output
 	ClaimAttribution = "attribution" // a sentence about what the user said or wants
+	ClaimInstruction = "instruction" // a sentence that orders a model about
 )
 
 // maxClaims bounds the claims of one statement.
@@ -63,6 +64,9 @@ func ClaimsOf(text string) []Claim {
 	for _, s := range sentencesToKeep(text) {
 		if attributes(s) {
 			add(ClaimAttribution, s)
+		}
+		if ordersModel(s) {
+			add(ClaimInstruction, s)
 		}
 	}
 	return claims

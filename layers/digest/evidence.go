@@ -31,6 +31,8 @@ func (e *Evidence) Holds(c Claim) bool {
 		return e.IDs == nil || e.IDs(c.Text)
 	case ClaimAttribution:
 		return e.saidByUser(c.Text)
+	case ClaimInstruction:
+		return e.orderedByUser(c.Text)
 	case ClaimPath:
 		// Words with slashes between them may be a path or an enumeration.
 		if parts := strings.Split(strings.Trim(c.Text, "/"), "/"); !strings.ContainsAny(c.Text, "._~") && !e.anyBears(c) {
@@ -234,6 +236,28 @@ func (e *Evidence) saidByUser(sentence string) bool {
 		}
 	}
 	return all == 0 || 4*known >= all
+}
+
+// orderedByUser tells that most words of an instruction are in one text of the
+// user's.
+func (e *Evidence) orderedByUser(sentence string) bool {
+	words := stemsOf(sentence)
+	for _, text := range e.User {
+		said := map[string]bool{}
+		for _, word := range stemsOf(text) {
+			said[word] = true
+		}
+		known := 0
+		for _, word := range words {
+			if said[word] {
+				known++
+			}
+		}
+		if 3*known >= 2*len(words) {
+			return true
+		}
+	}
+	return false
 }
 
 // agrees tells that a sentence says no more than that the user agreed.

@@ -74,7 +74,23 @@ func Confidence(s layers.Summary, e *Evidence) float64 {
 	}}, e).Confidence
 }
 
+// Disarm takes the sentences and entries out of a trio that was made by rule
+// which order a model about and are not the user's: what a tool printed or the
+// model repeated is nothing to follow.
+func Disarm(t Trio, e *Evidence) Trio {
+	v := verifier{evidence: e, only: ClaimInstruction}
+	v.prose("topic", &t.Header.Topic)
+	v.prose("summary", &t.Header.Summary)
+	v.list("keyEntities", &t.Header.KeyEntities)
+	v.prose("content", &t.Summary.Content)
+	v.list("keyDecisions", &t.Summary.KeyDecisions)
+	v.list("openQuestions", &t.Summary.OpenQuestions)
+	t.Summary.CodeChanges = v.changes(t.Summary.CodeChanges)
+	return t
+}
+
 type verifier struct {
+	only            string // the kind of claims that is looked at; "" for all
 	evidence        *Evidence
 	flags           []Flag
 	checked, failed int
@@ -84,6 +100,9 @@ type verifier struct {
 func (v *verifier) holds(path, text string) bool {
 	ok := true
 	for _, claim := range ClaimsOf(text) {
+		if v.only != "" && claim.Kind != v.only {
+			continue
+		}
 		v.checked++
 		if v.evidence.Holds(claim) {
 			continue
@@ -104,7 +123,7 @@ func (v *verifier) prose(path string, text *string) {
 	}
 	var kept []string
 	for _, s := range sentencesToKeep(*text) {
-		quiet := verifier{evidence: v.evidence}
+		quiet := verifier{evidence: v.evidence, only: v.only}
 		if quiet.holds(path, s) {
 			kept = append(kept, s)
 		}

@@ -180,10 +180,14 @@ func escapeSequence(text string) int {
 		}
 		return min(len(text), most)
 	}
-	if text[1] < utf8.RuneSelf && text[1] >= ' ' {
-		return 2
+	n := 1
+	for n < len(text) && text[n] >= ' ' && text[n] <= '/' {
+		n++
 	}
-	return 1
+	if n < len(text) && text[n] > '/' && text[n] < 0x7f {
+		n++
+	}
+	return n
 }
 
 // invisible tells whether a character has no shape of its own: format and bidi

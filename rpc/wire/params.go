@@ -172,6 +172,12 @@ type ConversationGetResult struct {
 	Summary *Summary `json:"summary,omitempty"`
 	// Given for full: the turns that text covers.
 	Turns []RecordedTurn `json:"turns"`
+	// Where these come from, each tool result by itself.
+	Sources []Provenance `json:"sources"`
+	// The least trust of what the conversation is made of, and so that of its
+	// header and summary: "user", "assistant", "tool" or "web". Absent where an
+	// earlier version wrote them.
+	Trust string `json:"trust,omitempty" enum:"user,assistant,tool,web"`
 	// Where to go on, when maxTokens cut the text.
 	Cursor string `json:"cursor,omitempty"`
 	// The sequence number that was read.

@@ -6,9 +6,10 @@ package wire
 type Flag struct {
 	// The member, such as "llm.keyDecisions[2]".
 	Path string `json:"path"`
-	// "path", "identifier", "number", "quote", "id" (of a conversation or turn) or
-	// "attribution" (a sentence about what the user said or wants).
-	Kind string `json:"kind" enum:"path,identifier,number,quote,id,attribution"`
+	// "path", "identifier", "number", "quote", "id" (of a conversation or turn),
+	// "attribution" (a sentence about what the user said or wants) or
+	// "instruction" (a sentence that orders a model about and is not the user's).
+	Kind string `json:"kind" enum:"path,identifier,number,quote,id,attribution,instruction"`
 	// The claim as it was made.
 	Text string `json:"text"`
 }
@@ -74,4 +75,27 @@ type DriftParams struct {
 	From int64 `json:"from"`
 	// That of the new version.
 	To int64 `json:"to"`
+}
+
+// Provenance is where a turn, or one result in it, comes from. Trust is derived
+// from it; no client can claim one.
+type Provenance struct {
+	// Number of the turn.
+	Turn int `json:"turn"`
+	// Which of the turn's tool results, from 1; absent for its own text.
+	Result int `json:"result,omitempty"`
+	// "user", "assistant", "tool" (a command or another tool), "file" (that a tool
+	// read) or "web" (that a tool fetched).
+	Author string `json:"author" enum:"user,assistant,tool,file,web"`
+	// The tool that gave the result.
+	Tool string `json:"tool,omitempty"`
+	// The client that recorded it, by the name it gave in initialize.
+	Client string `json:"client,omitempty"`
+	// How far it may be followed: "user", "assistant", "tool" or "web", from most
+	// to least. Only what the user said is an instruction.
+	Trust string `json:"trust" enum:"user,assistant,tool,web"`
+	// Characters that nobody sees, which packs leave out.
+	Invisible int `json:"invisible,omitempty"`
+	// Tags that could pass for a prompt's own, which packs break.
+	Tags int `json:"tags,omitempty"`
 }
