@@ -2202,6 +2202,13 @@ export interface ConversationGetResult {
   summary?: Summary;
   /** Given for full: the turns that text covers. */
   turns: RecordedTurn[];
+  /** Where these come from, each tool result by itself. */
+  sources: Provenance[];
+  /**
+   * The least trust of what the conversation is made of, and so that of its header and
+   * summary: "user", "assistant", "tool" or "web". Absent where an earlier version wrote them.
+   */
+  trust?: 'user' | 'assistant' | 'tool' | 'web';
   /** Where to go on, when maxTokens cut the text. */
   cursor?: string;
   /** The sequence number that was read. */
@@ -2999,10 +3006,11 @@ export interface Flag {
   /** The member, such as "llm.keyDecisions[2]". */
   path: string;
   /**
-   * "path", "identifier", "number", "quote", "id" (of a conversation or turn) or "attribution"
-   * (a sentence about what the user said or wants).
+   * "path", "identifier", "number", "quote", "id" (of a conversation or turn), "attribution"
+   * (a sentence about what the user said or wants) or "instruction" (a sentence that orders a
+   * model about and is not the user's).
    */
-  kind: 'path' | 'identifier' | 'number' | 'quote' | 'id' | 'attribution';
+  kind: 'path' | 'identifier' | 'number' | 'quote' | 'id' | 'attribution' | 'instruction';
   /** The claim as it was made. */
   text: string;
 }
@@ -3070,6 +3078,35 @@ export interface DriftParams {
   from: integer;
   /** That of the new version. */
   to: integer;
+}
+
+/**
+ * Provenance is where a turn, or one result in it, comes from. Trust is derived from it; no
+ * client can claim one.
+ */
+export interface Provenance {
+  /** Number of the turn. */
+  turn: integer;
+  /** Which of the turn's tool results, from 1; absent for its own text. */
+  result?: integer;
+  /**
+   * "user", "assistant", "tool" (a command or another tool), "file" (that a tool read) or
+   * "web" (that a tool fetched).
+   */
+  author: 'user' | 'assistant' | 'tool' | 'file' | 'web';
+  /** The tool that gave the result. */
+  tool?: string;
+  /** The client that recorded it, by the name it gave in initialize. */
+  client?: string;
+  /**
+   * How far it may be followed: "user", "assistant", "tool" or "web", from most to least. Only
+   * what the user said is an instruction.
+   */
+  trust: 'user' | 'assistant' | 'tool' | 'web';
+  /** Characters that nobody sees, which packs leave out. */
+  invisible?: integer;
+  /** Tags that could pass for a prompt's own, which packs break. */
+  tags?: integer;
 }
 
 /**

@@ -1151,6 +1151,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field header hexapla.Header # Always given.
 ---@field summary? hexapla.Summary # Given for summary and full.
 ---@field turns hexapla.RecordedTurn[] # Given for full: the turns that text covers.
+---@field sources hexapla.Provenance[] # Where these come from, each tool result by itself.
+---@field trust? "user"|"assistant"|"tool"|"web" # The least trust of what the conversation is made of, and so that of its header and summary: "user", "assistant", "tool" or "web". Absent where an earlier version wrote them.
 ---@field cursor? string # Where to go on, when maxTokens cut the text.
 ---@field sequence integer # The sequence number that was read.
 
@@ -1553,7 +1555,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---and current context.
 ---@class hexapla.Flag
 ---@field path string # The member, such as "llm.keyDecisions[2]".
----@field kind "path"|"identifier"|"number"|"quote"|"id"|"attribution" # "path", "identifier", "number", "quote", "id" (of a conversation or turn) or "attribution" (a sentence about what the user said or wants).
+---@field kind "path"|"identifier"|"number"|"quote"|"id"|"attribution"|"instruction" # "path", "identifier", "number", "quote", "id" (of a conversation or turn), "attribution" (a sentence about what the user said or wants) or "instruction" (a sentence that orders a model about and is not the user's).
 ---@field text string # The claim as it was made.
 
 ---HousekeepingHistoryParams asks for the versions of a session's layer 0.
@@ -1592,3 +1594,15 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field drift number # How far the new version is from the one before, 0.6 to 1.
 ---@field from integer # The sequence number of the version before.
 ---@field to integer # That of the new version.
+
+---Provenance is where a turn, or one result in it, comes from. Trust is derived from it; no
+---client can claim one.
+---@class hexapla.Provenance
+---@field turn integer # Number of the turn.
+---@field result? integer # Which of the turn's tool results, from 1; absent for its own text.
+---@field author "user"|"assistant"|"tool"|"file"|"web" # "user", "assistant", "tool" (a command or another tool), "file" (that a tool read) or "web" (that a tool fetched).
+---@field tool? string # The tool that gave the result.
+---@field client? string # The client that recorded it, by the name it gave in initialize.
+---@field trust "user"|"assistant"|"tool"|"web" # How far it may be followed: "user", "assistant", "tool" or "web", from most to least. Only what the user said is an instruction.
+---@field invisible? integer # Characters that nobody sees, which packs leave out.
+---@field tags? integer # Tags that could pass for a prompt's own, which packs break.
