@@ -15,6 +15,12 @@ import (
 var (
 	// ErrNotFound says that there is no such record, blob, sequence or store.
 	ErrNotFound = errors.New("not found")
+	// ErrErased says that a record was there and nothing of it was left. It is an
+	// ErrNotFound.
+	ErrErased = fmt.Errorf("erased: %w", ErrNotFound)
+	// ErrBusy says that snapshots were held for too long for the file to be
+	// replaced. Nothing is lost; the same call may succeed later.
+	ErrBusy = errors.New("store is busy")
 	// ErrClosed says that the store, snapshot or transaction is no longer open.
 	ErrClosed = errors.New("store is closed")
 	// ErrLocked says that another process, or another Store of this process,

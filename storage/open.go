@@ -139,6 +139,10 @@ func open(ctx context.Context, opts Options) (_ *Store, err error) {
 	if err := s.settleFolder(known); err != nil {
 		return nil, err
 	}
+	if err := s.goOnErasing(ctx); err != nil {
+		return nil, err
+	}
+	s.keepBallast()
 	s.writer.Go(s.writeLoop)
 	return s, nil
 }

@@ -18,8 +18,9 @@ type Store struct {
 	seq    atomic.Int64   // newest sequence that is on disk and was told
 	writer sync.WaitGroup // the goroutine of writeLoop
 
-	queue queue
-	audit auditQueue
+	queue  queue
+	audit  auditQueue
+	staged stagedBlobs
 
 	// Only the writer's goroutine uses these.
 	state state

@@ -19,6 +19,10 @@ type Record struct {
 	Damaged bool
 }
 
+// Erased tells that nothing is left of the record but its sequence. Scan gives
+// such records.
+func (r *Record) Erased() bool { return r.Kind == "" && !r.Damaged }
+
 // View is the state of a store as of a sequence. It is a small value, valid
 // until the snapshot that it is of is released, or until the build function
 // whose transaction it is of returns. Views of a snapshot may be read by several
@@ -52,8 +56,8 @@ func (v View) Err() error {
 	return v.r.failed()
 }
 
-// Get returns a record by its sequence. Errors: ErrNotFound, ErrDamaged,
-// ErrCorrupt, ErrClosed.
+// Get returns a record by its sequence. Errors: ErrNotFound, ErrErased,
+// ErrDamaged, ErrCorrupt, ErrClosed.
 func (v View) Get(seq int64) (record Record, err error) {
 	if err := v.r.enter(); err != nil {
 		return Record{}, err
@@ -74,6 +78,9 @@ func (r *reader) get(seq int64) (Record, error) {
 	record, err := openRecord(key, value)
 	if err != nil {
 		return Record{}, fmt.Errorf("record %d: %w", seq, ErrDamaged)
+	}
+	if record.Erased() {
+		return Record{}, fmt.Errorf("record %d: %w", seq, ErrErased)
 	}
 	return record, nil
 }
