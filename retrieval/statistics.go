@@ -137,7 +137,7 @@ func (e *Engine) makeTable(number int, seq int64) (*table, error) {
 	if err != nil || stored {
 		return t, err
 	}
-	if err := e.store.PutTable(tableName(number), t.encode()); err != nil {
+	if err := e.putTable(tableName(number), t.encode()); err != nil {
 		e.options.Logf("retrieval: store frequencies: %v", err) // they can be counted again
 	}
 	return t, nil

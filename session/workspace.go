@@ -59,6 +59,9 @@ type Workspace struct {
 	spoken      bounded[triesKey, *spoken]
 	uses        bounded[triesKey, *usage]
 	prefetch    prefetch
+	retiring    sync.RWMutex // held for reading while something derived is stored
+	erasing     bool         // guarded by Service.mu
+	retired     bool         // another Workspace took its place; nothing derived is stored any more
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
@@ -82,12 +85,17 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 		ix = nil
 	}
 	ws.index = ix
-	ws.engine = retrieval.New(retrieval.Options{Store: store, Index: ix, Logf: opts.Logf})
+	ws.start()
+	return ws, nil
+}
+
+// start begins what a workspace does in the background.
+func (ws *Workspace) start() {
+	ws.engine = retrieval.New(retrieval.Options{Store: ws.store, Index: ws.index, Logf: ws.opts.Logf})
 	run, stop := context.WithCancel(context.Background())
 	ws.stop = stop
 	ws.stopped.Go(func() { ws.engine.Run(run) })
 	ws.stopped.Go(func() { ws.runPrefetch(run) })
-	return ws, nil
 }
 
 // withPolicy returns the same workspace under another policy, to build packs of
@@ -172,6 +180,9 @@ func write[T any](ctx context.Context, ws *Workspace, method, session, key strin
 	})
 	if err != nil {
 		return reply, receipt, err
+	}
+	if receipt.Repeated && len(receipt.Reply) == 0 {
+		return reply, receipt, fmt.Errorf("%s: what it answered %w", method, ErrForgotten)
 	}
 	if err := json.Unmarshal(receipt.Reply, &reply); err != nil {
 		return reply, receipt, fmt.Errorf("read reply of %s: %w", method, err)

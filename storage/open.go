@@ -117,6 +117,11 @@ func open(ctx context.Context, opts Options) (_ *Store, err error) {
 	if s.lock, err = takeLock(ctx, root, opts.ReadOnly, opts.Timeout); err != nil {
 		return nil, err
 	}
+	if !opts.ReadOnly {
+		if err := goOnDestroying(root); err != nil {
+			return nil, err
+		}
+	}
 	known, err := readManifest(root)
 	if err != nil {
 		return nil, err

@@ -154,6 +154,22 @@ func (v View) counter(key []byte) (n int64, err error) {
 	return toNumber(value), nil
 }
 
+// Issued returns the newest number that Tx.NextID gave for a prefix, as it is
+// now.
+func (v View) Issued(prefix string) (int64, error) { return v.counter(idKey(prefix)) }
+
+// Ever tells whether there is a version of something now, also where the view is
+// older.
+func (v View) Ever(kind, id string) (ever bool, err error) {
+	if err := v.r.enter(); err != nil {
+		return false, err
+	}
+	defer v.r.exit(debug.SetPanicOnFault(true), &err)
+	prefix := versionPrefix(kind, id)
+	key, _ := v.r.bucket(bucketVersions).Cursor().Seek(prefix)
+	return len(key) == len(prefix)+8 && bytes.HasPrefix(key, prefix), nil
+}
+
 // failed keeps an error that the caller cannot be given.
 func (v View) failed(err error) {
 	if v.r != nil && !errors.Is(err, ErrClosed) {

@@ -23,6 +23,8 @@ import type {
   ConversationAliasResult,
   ConversationEditParams,
   ConversationEditResult,
+  ConversationForgetParams,
+  ConversationForgetResult,
   ConversationGetParams,
   ConversationGetResult,
   ConversationRecordParams,
@@ -83,6 +85,8 @@ import type {
   SessionOpenResult,
   ToolRecordParams,
   ToolRecordResult,
+  WorkspaceEraseParams,
+  WorkspaceEraseResult,
 } from './protocol.gen.js';
 
 // testdata/protocol/examples/lifecycle/before-initialize.json
@@ -1827,6 +1831,7 @@ export const packReplayMatchResult = {
     "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "rebuilt": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "match": true,
+    "redacted": false,
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -3229,6 +3234,7 @@ export const packReplayRenderingResult = {
     "checksum": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "rebuilt": "1578bbfffff68279f53f211416a4f39c98b4dbf5331e070def4bb4d907c1dc60",
     "match": true,
+    "redacted": false,
     "pack": {
       "branches": {
         "contextPrompt": "# Current context\nnothing recorded yet\n### c1#1 user\nParseTimer(\"1h30m\") gives 30 minutes. Please find out why and fix it in timer/timer.go.\n### c1#2 assistant\nI run the tests and read the parser.\ncall shell {\"command\":\"go test ./timer\"}\ncall read_file {\"path\":\"timer/timer.go\"}\n",
@@ -4788,6 +4794,14 @@ export const metricsGetWindowResult = {
 // testdata/protocol/examples/metrics-get/backwards.json
 export const metricsGetBackwardsError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "until"} satisfies ErrorData;
 
+// testdata/protocol/examples/conversation-forget/one.json
+export const conversationForgetOneParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
+export const conversationForgetOneResult = {"conversations": ["c1"], "records": 52, "blobs": 4, "sequence": 94} satisfies ConversationForgetResult;
+
+// testdata/protocol/examples/conversation-forget/again.json
+export const conversationForgetAgainParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
+export const conversationForgetAgainError = {"kind": "forgotten", "retryable": false, "committed": "no"} satisfies ErrorData;
+
 // testdata/protocol/examples/session-list/workspace.json
 export const sessionListWorkspaceParams = {"workspace": {"uri": "file:///projects/brewlog"}} satisfies SessionListParams;
 export const sessionListWorkspaceResult = {
@@ -4799,7 +4813,7 @@ export const sessionListWorkspaceResult = {
         "model": "gpt-4o",
         "opened": 1,
         "closed": false,
-        "conversations": 4
+        "conversations": 3
       }
     ],
     "sequence": 94
@@ -4808,3 +4822,10 @@ export const sessionListWorkspaceResult = {
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
 export const sessionCloseOngoingResult = {"sequence": 99, "completed": "c4"} satisfies SessionCloseResult;
+
+// testdata/protocol/examples/workspace-erase/unconfirmed.json
+export const workspaceEraseUnconfirmedError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "confirm"} satisfies ErrorData;
+
+// testdata/protocol/examples/workspace-erase/all.json
+export const workspaceEraseAllParams = {"workspace": {"uri": "file:///projects/brewlog"}, "confirm": true} satisfies WorkspaceEraseParams;
+export const workspaceEraseAllResult = {"erased": true} satisfies WorkspaceEraseResult;
