@@ -22,6 +22,9 @@ import (
 // openTimeout bounds the wait for a store that another process holds.
 const openTimeout = 2 * time.Second
 
+// keptSnapshots is how many copies of a store are kept, one of each day of change.
+const keptSnapshots = 2
+
 type workspaceOptions struct {
 	ID     string
 	Dir    string
@@ -69,7 +72,7 @@ type Workspace struct {
 
 func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, error) {
 	store, err := storage.Open(ctx, storage.Options{
-		Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf,
+		Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf, Snapshots: keptSnapshots,
 		AuditEntries: opts.Audit.Entries, AuditBytes: opts.Audit.Bytes, AuditAge: time.Duration(opts.Audit.Days) * 24 * time.Hour, AuditTime: auditTime,
 	})
 	if err != nil {
