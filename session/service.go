@@ -190,7 +190,7 @@ func (s *Service) WorkspaceByURI(ctx context.Context, uri string) (*Workspace, e
 }
 
 func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, error) {
-	id := workspaceID(uri)
+	id := WorkspaceID(uri)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"time"
@@ -226,25 +225,7 @@ func (s *Store) fromSnapshot(name string) error {
 	return corrupt("there is no sound snapshot")
 }
 
-func (s *Store) copyFile(from, to string) error {
-	in, err := s.root.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := s.root.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Sync()
-	}
-	if closed := out.Close(); err == nil {
-		err = closed
-	}
-	return err
-}
+func (s *Store) copyFile(from, to string) error { return copyBetween(s.root, from, s.root, to) }
 
 // applyRepair puts the damaged file into quarantine and the new one in its place.
 func (s *Store) applyRepair(done *Repaired, id identity) error {
@@ -283,6 +264,7 @@ func (s *Store) applyRepair(done *Repaired, id identity) error {
 	if err := syncDir(s.root, "."); err != nil {
 		return err
 	}
+	_ = s.root.Remove(path.Join(snapshotDir, backupSnapshot)) // a copy of what is in force now
 	return writeManifest(s.root, manifest{
 		Format: schemaFormat, MinReader: schemaMinReader, StoreUUID: id.uuid,
 		CreatedAt: time.UnixMilli(s.opts.Now()).UTC().Format(time.RFC3339), LastSeq: id.state.seq,

@@ -2,10 +2,7 @@ package storage
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"runtime/debug"
@@ -141,38 +138,4 @@ func snapshotNames(folder fs.FS) (names []string, err error) {
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(b, a) })
 	return names, nil
-}
-
-// Backup writes the store's newest commit to w: a file that can stand as
-// store.db. What lies in blobs is to be copied after it; blobs are never changed.
-// Copying store.db itself while it is open is not safe.
-func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
-	h, err := s.hold()
-	if err != nil {
-		return fmt.Errorf("backup: %w", err)
-	}
-	defer s.release()
-	defer caught(debug.SetPanicOnFault(true), &err)
-	tx, err := h.db.Begin(false)
-	if err != nil {
-		return fmt.Errorf("backup: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	if _, err = tx.WriteTo(writer{ctx, w}); err != nil {
-		return fmt.Errorf("backup: %w", err)
-	}
-	return nil
-}
-
-// writer is a writer that ends with a context.
-type writer struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (w writer) Write(b []byte) (int, error) {
-	if err := w.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return w.w.Write(b)
 }
