@@ -121,6 +121,13 @@ func eraserChild(args []string) error {
 	}
 	defer s.Close()
 	fmt.Println("open")
+	if len(args) > 1 { // a rewrite that changes every body
+		_, err := s.Rewrite(ctx, migration())
+		if err == nil {
+			fmt.Println("migrated")
+		}
+		return err
+	}
 	if err := s.Erase(ctx, without(s, 2), nil); err != nil {
 		return err
 	}
