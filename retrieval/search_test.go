@@ -369,7 +369,7 @@ func TestAgeFromNow(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestX8_Limits(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.write(10, turn("c1", 1, "walrus w1 w2"))

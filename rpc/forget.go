@@ -2,13 +2,20 @@ package rpc
 
 import (
 	"context"
+	"errors"
 
 	"hexapla/rpc/wire"
 	"hexapla/session"
+	"hexapla/storage"
 )
 
 func (b *backend) conversationForget(ctx context.Context, p *wire.ConversationForgetParams) (*wire.ConversationForgetResult, error) {
 	done, err := b.service.Forget(ctx, p.Session, session.ForgetTarget{Conversation: p.Conversation, Turn: p.Turn})
+	if errors.Is(err, storage.ErrUnfinished) {
+		e := NewError(wire.KindStorageFull, "nothing of it can be read any more, but its bytes are not gone yet; make room and ask again, or start anew")
+		e.Data.Retryable, e.Data.Committed = true, wire.CommittedYes
+		return nil, e
+	}
 	if err != nil {
 		return nil, domainError(err)
 	}

@@ -78,17 +78,20 @@ func (s *Store) erase(ctx context.Context, plan func(View) (Mapping, error), fin
 	s.runBatch(nil) // the audit entries that wait must be seen
 	s.freeBallast()
 	s.staged.begin()
-	took, err := s.takeAway(ctx, plan)
-	if err != nil {
+	// One before may be waiting for room.
+	if pending, err := s.erasing(); err != nil {
 		return err
-	}
-	if !took { // one before may be waiting
-		if took, err = s.erasing(); err != nil || !took {
-			return err
+	} else if pending {
+		if err := s.finishErase(ctx, finish); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnfinished, err)
 		}
 	}
+	took, err := s.takeAway(ctx, plan)
+	if err != nil || !took {
+		return err
+	}
 	if err := s.finishErase(ctx, finish); err != nil {
-		return fmt.Errorf("what was erased cannot be read any more, but its bytes are not gone yet; the next start goes on: %w", err)
+		return fmt.Errorf("%w: %w", ErrUnfinished, err)
 	}
 	return nil
 }
