@@ -43,9 +43,9 @@ func indexForEver(dir string) error {
 	return errors.New("not killed in time")
 }
 
-// TestKilled kills a process that is indexing, again and again on the same
+// TestX4_Killed kills a process that is indexing, again and again on the same
 // folder. Whatever watermark is found, the index holds exactly what it says.
-func TestKilled(t *testing.T) {
+func TestX4_Killed(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
@@ -91,9 +91,9 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestWriteBehindThatFails takes the folder away under an open index: batches
+// TestX7_WriteBehindThatFails takes the folder away under an open index: batches
 // still work in memory, but cannot be written any more.
-func TestWriteBehindThatFails(t *testing.T) {
+func TestX7_WriteBehindThatFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	ix := open(t, options(dir, t))

@@ -50,10 +50,10 @@ func rewrite(t *testing.T, path string, change func([]byte) []byte) {
 	}
 }
 
-// TestDamageCostsARebuild damages a good index in every way of fault X1 and X2.
+// TestX1_DamageCostsARebuild damages a good index in every way of fault X1 and X2.
 // Opening it must give either an empty index that works, with the old one in
 // quarantine, or one that is complete; never an error, never wrong answers.
-func TestDamageCostsARebuild(t *testing.T) {
+func TestX1_DamageCostsARebuild(t *testing.T) {
 	t.Parallel()
 	flip := func(seed uint64) func([]byte) []byte {
 		return func(b []byte) []byte {
@@ -144,7 +144,7 @@ func TestDamageCostsARebuild(t *testing.T) {
 	}
 }
 
-func TestForeignIndex(t *testing.T) {
+func TestX3_ForeignIndex(t *testing.T) {
 	t.Parallel()
 	dir := built(t)
 	opts := options(dir, t)

@@ -233,6 +233,18 @@ func (ix *Index) Reset(ctx context.Context) error {
 	return nil
 }
 
+// Purge is Reset that leaves no bytes of what the index held, in quarantine
+// neither. It is how terms of what was erased are made to go.
+func (ix *Index) Purge(ctx context.Context) error {
+	if err := ix.Reset(ctx); err != nil {
+		return fmt.Errorf("purge index: %w", err)
+	}
+	if err := os.RemoveAll(filepath.Join(ix.options.Dir, "quarantine")); err != nil {
+		return fmt.Errorf("purge index: %w", err)
+	}
+	return nil
+}
+
 // Close writes what is left to write and closes the index. Closing twice is
 // fine.
 func (ix *Index) Close() error {

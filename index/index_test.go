@@ -196,7 +196,7 @@ func TestApplyTwiceAndOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestLockedIsNotDamage(t *testing.T) {
+func TestX5_LockedIsNotDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	ix := open(t, options(dir, t))

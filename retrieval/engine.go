@@ -41,6 +41,9 @@ type Engine struct {
 	indexMu sync.RWMutex
 	index   *index.Index // nil when there is none, or it was given up
 
+	retiring sync.RWMutex // held for reading while a table is stored
+	retired  bool
+
 	failures atomic.Int64  // of the index, since the Engine was made
 	kick     chan struct{} // wakes Run: the index needs attention
 }
@@ -101,6 +104,25 @@ func (e *Engine) usableIndex() *index.Index {
 		return nil
 	}
 	return ix
+}
+
+// Retire ends the storing of tables, which were counted from what the store had:
+// it is called before the store is erased, when another Engine takes over.
+// Searches go on.
+func (e *Engine) Retire() {
+	e.retiring.Lock()
+	defer e.retiring.Unlock()
+	e.retired = true
+}
+
+// putTable stores a table, unless the Engine is retired.
+func (e *Engine) putTable(name string, data []byte) error {
+	e.retiring.RLock()
+	defer e.retiring.RUnlock()
+	if e.retired {
+		return nil
+	}
+	return e.store.PutTable(name, data)
 }
 
 // wake tells Run to look at the index.

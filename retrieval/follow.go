@@ -169,7 +169,7 @@ func (e *Engine) countAhead(ctx context.Context) error {
 		return err
 	}
 	if data, marks := e.ledger.unsaved(); data != nil {
-		if err := e.store.PutTable(marksTable, data); err != nil {
+		if err := e.putTable(marksTable, data); err != nil {
 			e.options.Logf("retrieval: store marks: %v", err) // they can be counted again
 		}
 		e.ledger.stored(marks)

@@ -34,10 +34,10 @@ func TestWhatIsWrittenIsFound(t *testing.T) {
 	}
 }
 
-// TestIndexThatFailsIsGivenUp closes the index behind the engine's back: every
+// TestX4_IndexThatFailsIsGivenUp closes the index behind the engine's back: every
 // batch fails. Writes go on, searches are complete and say that they are
 // degraded.
-func TestIndexThatFailsIsGivenUp(t *testing.T) {
+func TestX4_IndexThatFailsIsGivenUp(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.write(10, turn("c1", 1, "walrus"))
@@ -83,9 +83,9 @@ func TestScanIsBounded(t *testing.T) {
 	}
 }
 
-// TestIndexOfTheFuture opens an index that is ahead of its store, as after an
+// TestX3_IndexOfTheFuture opens an index that is ahead of its store, as after an
 // old copy of the store was put back.
-func TestIndexOfTheFuture(t *testing.T) {
+func TestX3_IndexOfTheFuture(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.write(10, turn("c1", 1, "walrus"), turn("c2", 1, "zebra"))

@@ -119,10 +119,10 @@ func (w *workspace) bounded(ix *index.Index) *retrieval.Engine {
 	return retrieval.New(retrieval.Options{Store: w.store, Index: ix, Logf: w.t.Logf, Candidates: 60})
 }
 
-// TestHitsDoNotDependOnTheIndex is the promise of the package: the same hits,
+// TestX2_HitsDoNotDependOnTheIndex is the promise of the package: the same hits,
 // scores and parts without an index, with an empty one, a half and a full one,
 // after a rebuild, after records went in by other batches, and after restarts.
-func TestHitsDoNotDependOnTheIndex(t *testing.T) {
+func TestX2_HitsDoNotDependOnTheIndex(t *testing.T) {
 	t.Parallel()
 	entries := corpus(1, 1500)
 	all := queries(entries, 2, 60)
@@ -370,7 +370,7 @@ func TestAgeFromNow(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestX8_Limits(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.write(10, turn("c1", 1, "walrus w1 w2"))

@@ -113,7 +113,7 @@ func (e *Engine) startTable(number int, seq int64) *making {
 		// Whoever searches may be in the midst of a write, for which storing waits.
 		close(m.done)
 		if m.err == nil && !stored {
-			if err := e.store.PutTable(tableName(number), m.table.encode()); err != nil {
+			if err := e.putTable(tableName(number), m.table.encode()); err != nil {
 				e.options.Logf("retrieval: store frequencies: %v", err) // they can be counted again
 			}
 		}

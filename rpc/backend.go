@@ -62,6 +62,8 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodSessionClose:         Typed(b.sessionClose),
 		wire.MethodConversationRecord:   Typed(b.conversationRecord),
 		wire.MethodConversationGet:      Typed(b.conversationGet),
+		wire.MethodConversationForget:   Typed(b.conversationForget),
+		wire.MethodWorkspaceErase:       Typed(b.workspaceErase),
 		wire.MethodToolRecord:           Typed(b.toolRecord),
 		wire.MethodBlobRead:             Typed(b.blobRead),
 		wire.MethodResponseIngest:       Typed(b.responseIngest),

@@ -55,6 +55,7 @@ func domainError(err error) error {
 	}{
 		{session.ErrConversationDone, wire.KindConversationDone, "the conversation is completed; record without its id to open the next"},
 		{session.ErrStateChanged, wire.KindStateChanged, "the cursor belongs to an older state; start again"},
+		{session.ErrForgotten, wire.KindForgotten, "it was forgotten; nothing of it is left"},
 		{session.ErrNotFound, wire.KindNotFound, "no such session, conversation, blob, pack or sequence in this workspace"},
 		{session.ErrClosed, wire.KindShuttingDown, "the server is shutting down"},
 		{storage.ErrNotFound, wire.KindNotFound, "no such session, conversation, blob, pack or sequence in this workspace"},
@@ -66,6 +67,7 @@ func domainError(err error) error {
 		{storage.ErrBlobDamaged, wire.KindBlobDamaged, "the stored bytes are missing or do not match their checksum"},
 		{storage.ErrFull, wire.KindStorageFull, "the disk is full; reads still work"},
 		{storage.ErrReadOnly, wire.KindReadOnly, "the store cannot be written to"},
+		{storage.ErrBusy, wire.KindBusy, "the store is being read or erased; ask again"},
 		{storage.ErrTooLarge, wire.KindTooLarge, "a text is over its limit"},
 		{storage.ErrClosed, wire.KindShuttingDown, "the server is shutting down"},
 		{retrieval.ErrQueryTooComplex, wire.KindQueryTooComplex, "the query has too many bytes or terms"},

@@ -145,7 +145,7 @@ func (b *backend) packReplay(ctx context.Context, p *wire.PackReplayParams) (*wi
 		return nil, err
 	}
 	return &wire.PackReplayResult{
-		Checksum: p.Checksum, Rebuilt: reply.Checksum, Match: reply.Checksum == p.Checksum, Pack: json.RawMessage(reply.Canonical),
+		Checksum: p.Checksum, Rebuilt: reply.Checksum, Match: reply.Checksum == p.Checksum, Redacted: reply.Redacted, Pack: json.RawMessage(reply.Canonical),
 		Rendering: rendered,
 	}, nil
 }

@@ -33,6 +33,8 @@ type auditRecord struct {
 	Drops    int                `json:"drops,omitempty"` // with those that are not listed
 	Settings string             `json:"settings"`
 	Measures *packMeasures      `json:"measures,omitempty"` // nil in entries of programs that did not measure
+	// Redacted says that something that the pack may have shown was forgotten since.
+	Redacted bool `json:"redacted,omitempty"`
 }
 
 // packMeasures is what metrics need to know of a pack beyond what is in it. It
@@ -78,6 +80,12 @@ const maxAuditDrops = 50
 
 // audit writes the pack to the audit log. It does not wait for the disk.
 func (ws *Workspace) audit(session string, req PackRequest, reply *PackReply, measures *packMeasures) {
+	// What was built before something was forgotten may speak of it.
+	ws.retiring.RLock()
+	defer ws.retiring.RUnlock()
+	if ws.retired {
+		return
+	}
 	pack := reply.Pack
 	record := auditRecord{
 		Session: session, Checksum: reply.Checksum, Previous: reply.Previous, Sequence: pack.Sequence, Time: ws.opts.Now(),
@@ -274,5 +282,7 @@ func (s *Session) Replay(ctx context.Context, checksum string) (PackReply, error
 	}
 	req := record.Request
 	req.AsOf = record.Sequence
-	return ws.buildPack(ctx, record.Session, req)
+	reply, err := ws.buildPack(ctx, record.Session, req)
+	reply.Redacted = record.Redacted
+	return reply, err
 }

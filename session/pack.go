@@ -48,6 +48,7 @@ type SystemPart struct {
 
 // PackReply is a pack and how it continues the one before.
 type PackReply struct {
+	Redacted     bool // of a pack that is built again: what it may have shown was forgotten since
 	Checksum     string
 	Canonical    []byte // the pack as canonical JSON
 	Pack         *layers.Pack

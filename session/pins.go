@@ -61,7 +61,11 @@ func (s *Session) AddPin(ctx context.Context, text, key string) (PinReply, error
 			return PinReply{}, &InvalidError{Path: "text", Message: "there are too many pins; remove one", Limit: maxPins}
 		}
 		pin := Pin{ID: tx.NextID("p"), Text: text, Tokens: s.pinItem("", text).Form.Tokens}
-		tx.Put(storage.Draft{Kind: kindPin, ID: pin.ID, Body: encode(pinRecord{Text: text}), Lists: []string{listPins}})
+		during, _, err := ongoing(tx.View(), s.ID)
+		if err != nil {
+			return PinReply{}, err
+		}
+		tx.Put(storage.Draft{Kind: kindPin, ID: pin.ID, Parent: during, Body: encode(pinRecord{Text: text}), Lists: []string{listPins}})
 		return PinReply{Pin: pin}, nil
 	})
 	reply.Sequence = receipt.Seq

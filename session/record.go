@@ -236,7 +236,9 @@ func (ws *Workspace) refuse(v storage.View, session, conversation string) error 
 	switch {
 	case err != nil:
 		return err
-	case !ok || body.Session != session:
+	case !ok:
+		return missing(v, conversation, conversation)
+	case body.Session != session:
 		return notFound("conversation", conversation)
 	}
 	by, gone, err := superseded(v, conversation)

@@ -130,6 +130,9 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if now, ok := s.workspaces[ws.ID]; ok { // another one, if something was forgotten meanwhile
+		ws = now
+	}
 	if known, ok := s.sessions[reply.Session]; ok && known.Workspace != ws {
 		return OpenReply{}, invalid("session", "a session of this id is open in another workspace")
 	}
@@ -191,7 +194,7 @@ func (s *Service) WorkspaceByURI(ctx context.Context, uri string) (*Workspace, e
 }
 
 func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, error) {
-	id := workspaceID(uri)
+	id := WorkspaceID(uri)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// workspaceID derives a workspace's id from its URI: 16 hex digits of the
+// WorkspaceID derives a workspace's id from its URI: 16 hex digits of the
 // SHA-256 of the normalised form. The id, never the URI, names folders.
-func workspaceID(uri string) string {
+func WorkspaceID(uri string) string {
 	sum := sha256.Sum256([]byte(normaliseURI(uri)))
 	return hex.EncodeToString(sum[:8])
 }

@@ -82,7 +82,7 @@ func lookUp(v storage.View, id string) (ref, storage.View, error) {
 		}
 		if !ok {
 			if _, ok, err = v.Latest(kindConversation, r.conversation); err == nil && !ok {
-				err = notFound("conversation", id)
+				err = missing(v, r.conversation, id)
 			}
 			return r, v, err
 		}
@@ -94,6 +94,26 @@ func lookUp(v storage.View, id string) (ref, storage.View, error) {
 		r.conversation = alias.To
 	}
 	return r, v, fmt.Errorf("%q stands for another id and so on, more than %d times: %w", id, maxAliases, ErrNotFound)
+}
+
+// missing says of a conversation that is not in the view whether it was
+// forgotten: its number was given, and there is nothing of it.
+func missing(v storage.View, conversation, id string) error {
+	number, ok := strings.CutPrefix(conversation, "c")
+	if n, err := strconv.ParseInt(number, 10, 64); ok && err == nil && n > 0 && strconv.FormatInt(n, 10) == number {
+		issued, err := v.Issued("c")
+		if err != nil {
+			return err
+		}
+		later, err := v.Ever(kindConversation, conversation)
+		if err != nil {
+			return err
+		}
+		if n <= issued && !later {
+			return fmt.Errorf("conversation %q %w", id, ErrForgotten)
+		}
+	}
+	return notFound("conversation", id)
 }
 
 // before names the newest version of what was cut off.

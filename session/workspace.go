@@ -24,6 +24,9 @@ import (
 // openTimeout bounds the wait for a store that another process holds.
 const openTimeout = 2 * time.Second
 
+// keptSnapshots is how many copies of a store are kept, one of each day of change.
+const keptSnapshots = 2
+
 type workspaceOptions struct {
 	ID     string
 	Dir    string
@@ -68,6 +71,9 @@ type Workspace struct {
 	choices     bounded[string, layers.ProfileChoice] // at the opening of a conversation
 	openings    bounded[string, opened]               // of conversations
 	profileSets bounded[int64, profileRecord]         // by sequence
+	retiring    sync.RWMutex                          // held for reading while something derived is stored
+	erasing     bool                                  // guarded by Service.mu
+	retired     bool                                  // another Workspace took its place; nothing derived is stored any more
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
@@ -75,14 +81,12 @@ type Workspace struct {
 
 func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, error) {
 	store, err := storage.Open(ctx, storage.Options{
-		Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf,
+		Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf, Snapshots: keptSnapshots,
 		AuditEntries: opts.Audit.Entries, AuditBytes: opts.Audit.Bytes, AuditAge: time.Duration(opts.Audit.Days) * 24 * time.Hour, AuditTime: auditTime,
 	})
 	if err != nil {
 		return nil, err
 	}
-	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: settingsDigest(settingsOf(&opts)), prefetch: newPrefetch()}
-	ws.fence = fenceOf(ws)
 	ix, err := index.Open(ctx, index.Options{
 		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
 	})
@@ -91,13 +95,28 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 		opts.Logf("workspace %s: no index: %v", opts.ID, err)
 		ix = nil
 	}
-	ws.index = ix
-	ws.engine = retrieval.New(retrieval.Options{Store: store, Index: ix, Logf: opts.Logf})
+	ws := newWorkspace(opts, store, ix, settingsDigest(settingsOf(&opts)))
+	ws.start()
+	return ws, nil
+}
+
+// newWorkspace returns a workspace with nothing in its caches, of settings that
+// have a digest.
+func newWorkspace(opts workspaceOptions, store *storage.Store, ix *index.Index, settings string) *Workspace {
+	ws := &Workspace{ID: opts.ID, opts: opts, store: store, index: ix, settings: settings, prefetch: newPrefetch()}
+	if opts.Policy.Fence {
+		ws.fence = fence.New([]byte(ws.ID))
+	}
+	return ws
+}
+
+// start begins what a workspace does in the background.
+func (ws *Workspace) start() {
+	ws.engine = retrieval.New(retrieval.Options{Store: ws.store, Index: ws.index, Logf: ws.opts.Logf})
 	run, stop := context.WithCancel(context.Background())
 	ws.stop = stop
 	ws.stopped.Go(func() { ws.engine.Run(run) })
 	ws.stopped.Go(func() { ws.runPrefetch(run) })
-	return ws, nil
 }
 
 // under returns the same workspace under other settings with a digest, to build
@@ -108,17 +127,9 @@ func (ws *Workspace) under(s settings, digest string) *Workspace {
 	if s.Profiles != nil {
 		opts.Profiles = *s.Profiles
 	}
-	then := &Workspace{ID: ws.ID, opts: opts, store: ws.store, index: ws.index, engine: ws.engine, settings: digest}
-	then.fence = fenceOf(then)
+	then := newWorkspace(opts, ws.store, ws.index, digest)
+	then.engine = ws.engine
 	return then
-}
-
-// fenceOf is the fence of the workspace's packs under its settings.
-func fenceOf(ws *Workspace) fence.Fence {
-	if !ws.opts.Policy.Fence {
-		return fence.Fence{}
-	}
-	return fence.New([]byte(ws.ID))
 }
 
 // shaper makes the forms of pieces under a policy.
@@ -231,6 +242,9 @@ func write[T any](ctx context.Context, ws *Workspace, method, session, key strin
 	})
 	if err != nil {
 		return reply, receipt, err
+	}
+	if receipt.Repeated && len(receipt.Reply) == 0 {
+		return reply, receipt, fmt.Errorf("%s: what it answered %w", method, ErrForgotten)
 	}
 	if err := json.Unmarshal(receipt.Reply, &reply); err != nil {
 		return reply, receipt, fmt.Errorf("read reply of %s: %w", method, err)

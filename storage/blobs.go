@@ -60,9 +60,9 @@ func (s *Store) stageBlob(ctx context.Context, data []byte, mime string) (Staged
 	if len(data) > MaxBlob || len(mime) > MaxName {
 		return StagedBlob{}, ErrTooLarge
 	}
-	hash := sha256.Sum256(data)
-	sha := hex.EncodeToString(hash[:])
-	staged := StagedBlob{Ref: layers.BlobRef{SHA256: sha, Size: int64(len(data)), MIME: mime}}
+	staged := *newStaged(data, mime)
+	sha := staged.Ref.SHA256
+	staged.data = nil
 	known, _, err := s.lookUpBlob(sha)
 	switch {
 	case err == nil:
@@ -80,6 +80,7 @@ func (s *Store) stageBlob(ctx context.Context, data []byte, mime string) (Staged
 	}
 	defer s.release()
 	name := blobPath(sha)
+	s.staged.add(sha)
 	if sameContent(s.root, name, data) {
 		if staged.Existed {
 			return staged, nil
@@ -88,6 +89,12 @@ func (s *Store) stageBlob(ctx context.Context, data []byte, mime string) (Staged
 		return staged, syncFile(s.root, name)
 	}
 	return staged, s.writeBlob(ctx, name, data)
+}
+
+// newStaged names content that aliases data.
+func newStaged(data []byte, mime string) *StagedBlob {
+	hash := sha256.Sum256(data)
+	return &StagedBlob{Ref: layers.BlobRef{SHA256: hex.EncodeToString(hash[:]), Size: int64(len(data)), MIME: mime}, data: data}
 }
 
 // blobPath is where a blob lies; sha is 64 hexadecimal digits.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 )
 
 // createData creates an empty store.db. bbolt's own creation is not safe
@@ -83,7 +84,7 @@ func newUUID() string {
 // sweep removes what was being written when a process ended. The caller holds
 // the lock, so nobody is writing now.
 func sweep(root *os.Root) error {
-	for _, name := range []string{dataFile + tempSuffix, manifestFile + tempSuffix} {
+	for _, name := range []string{dataFile + tempSuffix, manifestFile + tempSuffix, repairFile, path.Join(snapshotDir, "copy"+tempSuffix)} {
 		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove leftover: %w", err)
 		}

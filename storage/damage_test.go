@@ -12,9 +12,9 @@ import (
 	"hexapla/storage"
 )
 
-// TestDamagedFile reads damaged copies of a store in a child process, which must
+// TestS10_DamagedFile reads damaged copies of a store in a child process, which must
 // neither die nor hand out wrong bytes, and never take a cut file for a store.
-func TestDamagedFile(t *testing.T) {
+func TestS10_DamagedFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openAt(t, dir)
@@ -100,8 +100,8 @@ func TestDamagedFile(t *testing.T) {
 	t.Log(verdicts)
 }
 
-// TestDamagedValues: a damaged value costs what it stands for, no more.
-func TestDamagedValues(t *testing.T) {
+// TestS11_DamagedValues: a damaged value costs what it stands for, no more.
+func TestS11_DamagedValues(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openAt(t, dir)
@@ -182,8 +182,8 @@ func TestDamagedValues(t *testing.T) {
 	}
 }
 
-// TestVerifyFinds: what is missing is found, too.
-func TestVerifyFinds(t *testing.T) {
+// TestS12_VerifyFinds: what is missing is found, too.
+func TestS12_VerifyFinds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openAt(t, dir)

@@ -1,8 +1,9 @@
 // Package storage is the truth of a workspace: one folder with the file
-// store.db (bbolt), the folder blobs (blobs/ab/<sha256>), manifest.json and
-// lock. It keeps versioned records under consecutive sequence numbers, ordered
-// lists of them, postings of what they mention, blobs by content, counters,
-// derived tables and an audit log. It knows nothing of what records mean.
+// store.db (bbolt), the folder blobs (blobs/ab/<sha256>), manifest.json, lock,
+// and where there is need snapshots, quarantine and ballast. It keeps versioned
+// records under consecutive sequence numbers, ordered lists of them, postings of
+// what they mention, blobs by content, counters, derived tables and an audit
+// log. It knows nothing of what records mean.
 //
 // Guarantees:
 //
@@ -22,8 +23,11 @@
 //     store is refused as it is: it is neither repaired nor created anew.
 //   - Bytes that are handed out are copies.
 //
-// It does not encrypt, does not erase what was written (bbolt leaves old bytes
-// in free pages), and is not safe on network file systems. Two deadlocks are
+// bbolt leaves old bytes in free pages. Erase takes what is to go out of every
+// file of the folder; Rewrite and Compact write store.db anew; Repair gets a
+// damaged store working again, and Examine looks at one.
+//
+// It does not encrypt, and is not safe on network file systems. Two deadlocks are
 // possible by design of bbolt and must be avoided by callers: a goroutine must
 // not wait for a Write while it holds a Snapshot, and the build function of a
 // Write must not call Write. Snapshots must be short: while one is held, pages

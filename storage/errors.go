@@ -11,10 +11,19 @@ import (
 )
 
 // Errors that callers tell apart with errors.Is. A write that failed with any of
-// them but ErrUnknown took no effect.
+// them but ErrUnknown and ErrUnfinished took no effect.
 var (
 	// ErrNotFound says that there is no such record, blob, sequence or store.
 	ErrNotFound = errors.New("not found")
+	// ErrErased says that a record was there and nothing of it was left. It is an
+	// ErrNotFound.
+	ErrErased = fmt.Errorf("erased: %w", ErrNotFound)
+	// ErrUnfinished says that what was to be erased cannot be read any more, but
+	// that its bytes are still in files. The next Erase, or the next Open, goes on.
+	ErrUnfinished = errors.New("erased, but its bytes are not gone yet")
+	// ErrBusy says that snapshots were held for too long for the file to be
+	// replaced. Nothing is lost; the same call may succeed later.
+	ErrBusy = errors.New("store is busy")
 	// ErrClosed says that the store, snapshot or transaction is no longer open.
 	ErrClosed = errors.New("store is closed")
 	// ErrLocked says that another process, or another Store of this process,

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 		"full":   fullChild,
 		"denied": deniedChild,
 		"steps":  stepsChild,
+		"eraser": eraserChild,
 	}[role]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "no such child:", role)

@@ -12,7 +12,7 @@ import (
 	"hexapla/storage"
 )
 
-// killRounds is an environment variable: how many kills TestKill does, 30
+// killRounds is an environment variable: how many kills TestS1_Kill does, 30
 // without it.
 const killRounds = "STORAGE_KILL_ROUNDS"
 
@@ -22,10 +22,10 @@ type ledger struct {
 	next  []int               // per writer: the first key that was not acknowledged
 }
 
-// TestKill kills a process that writes, again and again at random moments, and
+// TestS1_Kill kills a process that writes, again and again at random moments, and
 // looks what is in the store: everything that was acknowledged, once, where the
 // acknowledgement says, and nothing that is half there.
-func TestKill(t *testing.T) {
+func TestS1_Kill(t *testing.T) {
 	t.Parallel()
 	rounds := 30
 	if text := os.Getenv(killRounds); text != "" {

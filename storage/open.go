@@ -34,6 +34,9 @@ type Options struct {
 	// AuditTime reads from an entry's body when it was written, in Unix
 	// milliseconds; nil means that no entry is too old.
 	AuditTime func(body []byte) int64
+	// Snapshots is how many copies of store.db are kept in the folder snapshots,
+	// one of each day on which something was written; 0 means none.
+	Snapshots int
 	// Now is the clock for the times of commits, in Unix milliseconds; time.Now
 	// when nil.
 	Now func() int64
@@ -117,6 +120,11 @@ func open(ctx context.Context, opts Options) (_ *Store, err error) {
 	if s.lock, err = takeLock(ctx, root, opts.ReadOnly, opts.Timeout); err != nil {
 		return nil, err
 	}
+	if !opts.ReadOnly {
+		if err := goOnDestroying(root); err != nil {
+			return nil, err
+		}
+	}
 	known, err := readManifest(root)
 	if err != nil {
 		return nil, err
@@ -139,6 +147,10 @@ func open(ctx context.Context, opts Options) (_ *Store, err error) {
 	if err := s.settleFolder(known); err != nil {
 		return nil, err
 	}
+	if err := s.goOnErasing(ctx); err != nil {
+		return nil, err
+	}
+	s.keepBallast()
 	s.writer.Go(s.writeLoop)
 	return s, nil
 }
@@ -191,7 +203,9 @@ func (s *Store) openData(known *manifest, timeout time.Duration) error {
 	if known != nil && known.LastSeq > id.state.seq {
 		s.opts.Logf("storage: the store ends at sequence %d, it was closed at %d: an older copy, or its last commit is damaged", id.state.seq, known.LastSeq)
 	}
-	s.audit.last, err = lastAudit(h)
+	if s.audit.last, err = lastAudit(h); err == nil {
+		s.day, err = lastDay(h)
+	}
 	return err
 }
 

@@ -105,9 +105,9 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestInterruptedCreation: whatever an interrupted first start left, the next
+// TestS4_InterruptedCreation: whatever an interrupted first start left, the next
 // start makes a good store.
-func TestInterruptedCreation(t *testing.T) {
+func TestS4_InterruptedCreation(t *testing.T) {
 	t.Parallel()
 	place := func(name string, data string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
@@ -156,9 +156,9 @@ func remove(t *testing.T, dir, name string) {
 	}
 }
 
-// TestNeverANewStore: where there was a store, none is created, and nothing is
+// TestS9_NeverANewStore: where there was a store, none is created, and nothing is
 // changed.
-func TestNeverANewStore(t *testing.T) {
+func TestS9_NeverANewStore(t *testing.T) {
 	t.Parallel()
 	foreign := func(t *testing.T, dir string) { // a bbolt file of another program
 		remove(t, dir, "store.db")
@@ -239,7 +239,7 @@ func overwrite(t *testing.T, dir string, data []byte) {
 	}
 }
 
-func TestSchemaTooNew(t *testing.T) {
+func TestS18_SchemaTooNew(t *testing.T) {
 	t.Parallel()
 	next := uint32(storage.SchemaFormat + 1)
 	for name, row := range map[string]struct {
@@ -391,9 +391,9 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestGone: a file that was removed or replaced gets no writes, and nothing is
+// TestS15_Gone: a file that was removed or replaced gets no writes, and nothing is
 // created in its place.
-func TestGone(t *testing.T) {
+func TestS15_Gone(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(dir string) error{
 		"folder removed": os.RemoveAll,

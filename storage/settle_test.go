@@ -43,10 +43,10 @@ func (f *failing) commit(real func() error) error {
 	return err
 }
 
-// TestCommitFails: an error of a commit means that it is not known what happened.
+// TestS5_CommitFails: an error of a commit means that it is not known what happened.
 // The store finds out, and says that, and goes on; if the disk fails again it
 // takes no more writes.
-func TestCommitFails(t *testing.T) {
+func TestS5_CommitFails(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		before, after []int64
@@ -115,9 +115,9 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// TestCommitFailsUnderReaders: the file is opened anew when the last snapshot is
+// TestS5_CommitFailsUnderReaders: the file is opened anew when the last snapshot is
 // released, and until then no new one is given.
-func TestCommitFailsUnderReaders(t *testing.T) {
+func TestS5_CommitFailsUnderReaders(t *testing.T) {
 	t.Parallel()
 	f := &failing{after: []int64{1}, cause: syscall.EIO}
 	s := openWith(t, storage.Options{Dir: t.TempDir()}.WithCommit(f.commit))
@@ -149,8 +149,8 @@ func TestCommitFailsUnderReaders(t *testing.T) {
 	sound(t, s)
 }
 
-// TestBatchFails: writes that share a commit share its fate.
-func TestBatchFails(t *testing.T) {
+// TestS5_BatchFails: writes that share a commit share its fate.
+func TestS5_BatchFails(t *testing.T) {
 	t.Parallel()
 	f := &failing{before: []int64{2}, cause: syscall.EIO}
 	s := openWith(t, storage.Options{Dir: t.TempDir()}.WithCommit(f.commit))
@@ -208,10 +208,10 @@ func TestBatchFails(t *testing.T) {
 	sound(t, s)
 }
 
-// TestDiskErrors has the kernel fail or kill at the store's writes and syncs in
+// TestS2_KillAtEachCall has the kernel fail or kill at the store's writes and syncs in
 // turn, in a child process under strace: at a sample of them, or at all if
 // killRounds is set.
-func TestDiskErrors(t *testing.T) {
+func TestS2_KillAtEachCall(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		call   string

@@ -18,10 +18,15 @@ type Store struct {
 	seq    atomic.Int64   // newest sequence that is on disk and was told
 	writer sync.WaitGroup // the goroutine of writeLoop
 
-	queue queue
-	audit auditQueue
+	queue  queue
+	audit  auditQueue
+	staged stagedBlobs
+
+	copies  sync.WaitGroup // snapshots that are being written
+	rolling sync.Mutex     // held while one is
 
 	// Only the writer's goroutine uses these.
+	day   int64 // since 1970, of the newest commit, by Options.Now
 	state state
 	known manifest
 
@@ -73,7 +78,8 @@ func (s *Store) Changed() <-chan struct{} {
 
 // publish makes a commit visible.
 func (s *Store) publish(st state) {
-	grown := st.seq > s.state.seq
+	before := s.state
+	grown := st.seq > before.seq
 	s.state = st
 	if !grown {
 		return
@@ -83,6 +89,7 @@ func (s *Store) publish(st state) {
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
+	s.rollOver(before)
 }
 
 // Close does the writes that wait, flushes the audit log and closes the store.
@@ -100,6 +107,7 @@ func (s *Store) Close() error {
 
 	s.queue.close()
 	s.writer.Wait()
+	s.copies.Wait()
 	err := s.noteLast()
 
 	s.mu.Lock()

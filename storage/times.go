@@ -78,3 +78,23 @@ func openTime(key, value []byte) (ms, seq int64, err error) {
 	}
 	return toNumber(key[:8]), toNumber(key[8:]), nil
 }
+
+// lastDay returns the day of the newest commit whose time is known, in days since
+// 1970; 0 if there is none.
+func lastDay(h *handle) (day int64, err error) {
+	defer caught(debug.SetPanicOnFault(true), &err)
+	tx, err := h.db.Begin(false)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	times := tx.Bucket([]byte(bucketTimes.String()))
+	if times == nil {
+		return 0, nil
+	}
+	last, _ := times.Cursor().Last()
+	if len(last) != 16 {
+		return 0, nil
+	}
+	return toNumber(last[:8]) / dayMillis, nil
+}

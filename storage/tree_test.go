@@ -97,9 +97,9 @@ func deepTree(t *testing.T, dir string) (data pages, bucket int, top uint64) {
 	return nil, 0, 0
 }
 
-// TestDamagedTree: pages that lead in a circle, or to where they must not lead,
+// TestS10_DamagedTree: pages that lead in a circle, or to where they must not lead,
 // are refused. bbolt would not survive some of them.
-func TestDamagedTree(t *testing.T) {
+func TestS10_DamagedTree(t *testing.T) {
 	t.Parallel()
 	whole, bucket, top := deepTree(t, t.TempDir())
 	root, free := whole.meta()

@@ -135,6 +135,13 @@ func (tx *Tx) AddBlob(blob StagedBlob) (added bool) {
 		tx.fail(err)
 		return false
 	}
+	if blob.Ref.Size > inlineBlob {
+		// An erase may have removed it since it was staged.
+		if _, err := tx.b.s.root.Stat(blobPath(blob.Ref.SHA256)); err != nil {
+			tx.fail(fmt.Errorf("add blob: %w: %w", ErrBlobDamaged, err))
+			return false
+		}
+	}
 	tx.blobs = append(tx.blobs, blob)
 	tx.bytes += len(blob.data)
 	return !known

@@ -19,9 +19,9 @@ func setFileLimit(limit *syscall.Rlimit) error {
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, limit)
 }
 
-// TestFull fills the store up to a limit on the size of files, which needs no
+// TestS6_Full fills the store up to a limit on the size of files, which needs no
 // rights and acts like a full disk.
-func TestFull(t *testing.T) {
+func TestS6_Full(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	out, err := command(t, nil, "full", dir).CombinedOutput()
@@ -71,9 +71,9 @@ func deniedChild(args []string) error {
 	return s.Close()
 }
 
-// TestDenied: a folder that may not be written is read, and is not taken for
+// TestS8_Denied: a folder that may not be written is read, and is not taken for
 // damage.
-func TestDenied(t *testing.T) {
+func TestS8_Denied(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "denied") // t.TempDir is closed to others
 	if err != nil {

@@ -173,6 +173,9 @@ func (v *verifier) records(newest int64) error {
 		if seq != expected {
 			return fmt.Errorf("sequence %d follows %d", seq, expected-1)
 		}
+		if record.Erased() {
+			return nil
+		}
 		if v.r.bucket(bucketVersions).Get(appendNewest(versionPrefix(record.Kind, record.ID), seq)) == nil {
 			return fmt.Errorf("record %d is no version of anything", seq)
 		}

@@ -19,6 +19,10 @@ type Record struct {
 	Damaged bool
 }
 
+// Erased tells that nothing is left of the record but its sequence. Scan gives
+// such records.
+func (r *Record) Erased() bool { return r.Kind == "" && !r.Damaged }
+
 // View is the state of a store as of a sequence. It is a small value, valid
 // until the snapshot that it is of is released, or until the build function
 // whose transaction it is of returns. Views of a snapshot may be read by several
@@ -52,8 +56,8 @@ func (v View) Err() error {
 	return v.r.failed()
 }
 
-// Get returns a record by its sequence. Errors: ErrNotFound, ErrDamaged,
-// ErrCorrupt, ErrClosed.
+// Get returns a record by its sequence. Errors: ErrNotFound, ErrErased,
+// ErrDamaged, ErrCorrupt, ErrClosed.
 func (v View) Get(seq int64) (record Record, err error) {
 	if err := v.r.enter(); err != nil {
 		return Record{}, err
@@ -74,6 +78,9 @@ func (r *reader) get(seq int64) (Record, error) {
 	record, err := openRecord(key, value)
 	if err != nil {
 		return Record{}, fmt.Errorf("record %d: %w", seq, ErrDamaged)
+	}
+	if record.Erased() {
+		return Record{}, fmt.Errorf("record %d: %w", seq, ErrErased)
 	}
 	return record, nil
 }
@@ -145,6 +152,22 @@ func (v View) counter(key []byte) (n int64, err error) {
 		return 0, fmt.Errorf("counter: %w", ErrDamaged)
 	}
 	return toNumber(value), nil
+}
+
+// Issued returns the newest number that Tx.NextID gave for a prefix, as it is
+// now.
+func (v View) Issued(prefix string) (int64, error) { return v.counter(idKey(prefix)) }
+
+// Ever tells whether there is a version of something now, also where the view is
+// older.
+func (v View) Ever(kind, id string) (ever bool, err error) {
+	if err := v.r.enter(); err != nil {
+		return false, err
+	}
+	defer v.r.exit(debug.SetPanicOnFault(true), &err)
+	prefix := versionPrefix(kind, id)
+	key, _ := v.r.bucket(bucketVersions).Cursor().Seek(prefix)
+	return len(key) == len(prefix)+8 && bytes.HasPrefix(key, prefix), nil
 }
 
 // failed keeps an error that the caller cannot be given.

@@ -95,7 +95,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"hexapla": {"--help"}, "serve": {"serve", "--help"}, "replay": {"replay", "--help"}, "eval": {"eval", "--help"},
-		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "clusters": {"clusters", "--help"}, "stats": {"stats", "--help"}, "changes": {"changes", "--help"}, "problems": {"problems", "--help"}, "version": {"version", "--help"},
+		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "clusters": {"clusters", "--help"}, "stats": {"stats", "--help"}, "changes": {"changes", "--help"}, "problems": {"problems", "--help"}, "forget": {"forget", "--help"}, "doctor": {"doctor", "--help"}, "verify": {"verify", "--help"}, "repair": {"repair", "--help"}, "backup": {"backup", "--help"}, "restore": {"restore", "--help"}, "export": {"export", "--help"}, "compact": {"compact", "--help"}, "version": {"version", "--help"},
 	} {
 		o := hexapla(t, nil, args...)
 		if o.code != 0 || o.errs != "" {

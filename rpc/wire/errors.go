@@ -44,6 +44,7 @@ const (
 // Kinds of single methods.
 const (
 	KindNotFound         Kind = "not_found"
+	KindForgotten        Kind = "forgotten"
 	KindOpIDReused       Kind = "op_id_reused"
 	KindStateChanged     Kind = "state_changed"
 	KindConversationDone Kind = "conversation_done"
@@ -117,6 +118,7 @@ func Kinds() []KindRow {
 		{KindBusy, CodeServerBusy, true, "Too many requests wait; ask again."},
 		{KindShuttingDown, CodeInvalidRequest, false, "A request came after shutdown."},
 		{KindNotFound, CodeRequestFailed, false, "No such session, conversation, blob, pack or cursor in this workspace."},
+		{KindForgotten, CodeRequestFailed, false, "The conversation was forgotten; nothing of it is left."},
 		{KindOpIDReused, CodeInvalidParams, false, "The key was used before for a request with other content."},
 		{KindStateChanged, CodeContentModified, true, "A cursor belongs to an older state; start the listing again."},
 		{KindConversationDone, CodeRequestFailed, false, "The conversation is completed; record without its id to open the next."},

@@ -52,7 +52,9 @@ const (
 	MethodConversationGet      = "hexapla/conversation/get"
 	MethodConversationEdit     = "hexapla/conversation/edit"
 	MethodConversationAlias    = "hexapla/conversation/alias"
+	MethodConversationForget   = "hexapla/conversation/forget"
 	MethodToolRecord           = "hexapla/tool/record"
+	MethodWorkspaceErase       = "hexapla/workspace/erase"
 	MethodBlobRead             = "hexapla/blob/read"
 	MethodResponseIngest       = "hexapla/response/ingest"
 	MethodHousekeepingApply    = "hexapla/housekeeping/apply"
@@ -107,12 +109,17 @@ func Methods() []Method {
 			"Records turns of a conversation: a whole exchange at once, or turn by turn until done.",
 			KindNotFound, KindOpIDReused, KindTooLarge, KindConversationDone, KindBlobDamaged, KindStorageFull),
 		request[ConversationGetParams, ConversationGetResult](MethodConversationGet, ClassRead,
-			"Reads one conversation as header, summary, full text, or the cheapest of them that will do.", KindNotFound, KindStateChanged),
+			"Reads one conversation as header, summary, full text, or the cheapest of them that will do.", KindNotFound, KindForgotten, KindStateChanged),
 		request[ConversationEditParams, ConversationEditResult](MethodConversationEdit, ClassWrite,
 			"Makes a new version of a turn, or goes on from it anew; what it was stays readable.",
 			KindNotFound, KindOpIDReused, KindTooLarge, KindStateChanged, KindBlobDamaged, KindStorageFull),
 		request[ConversationAliasParams, ConversationAliasResult](MethodConversationAlias, ClassWrite,
 			"Lets a name stand for a conversation.", KindNotFound, KindOpIDReused),
+		request[ConversationForgetParams, ConversationForgetResult](MethodConversationForget, ClassWrite,
+			"Takes a conversation, or a turn of it, out of the store with all that was made of it; its text is in no file afterwards.",
+			KindNotFound, KindForgotten, KindStorageFull),
+		request[WorkspaceEraseParams, WorkspaceEraseResult](MethodWorkspaceErase, ClassWrite,
+			"Takes away everything that was recorded of a workspace.", KindLocked),
 		request[ToolRecordParams, ToolRecordResult](MethodToolRecord, ClassWrite,
 			"Stores a tool output by its content and returns its compressed form.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull),
 		request[BlobReadParams, BlobReadResult](MethodBlobRead, ClassRead,

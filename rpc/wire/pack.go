@@ -387,6 +387,9 @@ type PackReplayResult struct {
 	Rebuilt string `json:"rebuilt"`
 	// Whether they are the same.
 	Match bool `json:"match"`
+	// Whether something was forgotten since that the pack may have shown, so that
+	// the two checksums may differ for that alone.
+	Redacted bool `json:"redacted"`
 	// The pack built again, of the form Pack.
 	Pack json.RawMessage `json:"pack" form:"Pack"`
 	// The pack in the shape asked for with render.

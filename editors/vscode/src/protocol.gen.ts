@@ -25,6 +25,7 @@ export type Kind =
   | 'busy'
   | 'shutting_down'
   | 'not_found'
+  | 'forgotten'
   | 'op_id_reused'
   | 'state_changed'
   | 'conversation_done'
@@ -875,6 +876,45 @@ export interface PackChange {
   fromTokens: integer;
   /** Tokens in the other. */
   toTokens: integer;
+}
+
+/** ConversationForgetParams names what is to be forgotten. Forgetting cannot be taken back. */
+export interface ConversationForgetParams {
+  /** An open session; the conversation must be of it. */
+  session: string;
+  /** The conversation. With it go those that edits made of one another. */
+  conversation: string;
+  /** Only this turn of it, from 1; all of it when absent. */
+  turn?: integer;
+}
+
+/** ConversationForgetResult tells what was taken away. */
+export interface ConversationForgetResult {
+  /** The conversations. */
+  conversations: string[];
+  /** Records of the store that went or changed. */
+  records: integer;
+  /** Stored outputs that nothing else refers to and that went. */
+  blobs: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** WorkspaceEraseParams names a workspace that is to be emptied. That cannot be taken back. */
+export interface WorkspaceEraseParams {
+  /** The workspace. */
+  workspace: Workspace;
+  /** Must be true, so that nothing is emptied by mistake. */
+  confirm: boolean;
+}
+
+/**
+ * WorkspaceEraseResult says that nothing is left. Sessions of the workspace are no longer
+ * open.
+ */
+export interface WorkspaceEraseResult {
+  /** Always true. */
+  erased: boolean;
 }
 
 /** LearningGetParams asks what was learned of conversations. */
@@ -2000,6 +2040,11 @@ export interface PackReplayResult {
   rebuilt: string;
   /** Whether they are the same. */
   match: boolean;
+  /**
+   * Whether something was forgotten since that the pack may have shown, so that the two
+   * checksums may differ for that alone.
+   */
+  redacted: boolean;
   /** The pack built again, of the form Pack. */
   pack: Pack;
   /** The pack in the shape asked for with render. */
@@ -3152,6 +3197,21 @@ export const ConversationEditRequest = {
 export const ConversationAliasRequest = {
   method: 'hexapla/conversation/alias',
   type: new RequestType<ConversationAliasParams, ConversationAliasResult, ErrorData>('hexapla/conversation/alias'),
+} as const;
+
+/**
+ * Takes a conversation, or a turn of it, out of the store with all that was made of it; its
+ * text is in no file afterwards.
+ */
+export const ConversationForgetRequest = {
+  method: 'hexapla/conversation/forget',
+  type: new RequestType<ConversationForgetParams, ConversationForgetResult, ErrorData>('hexapla/conversation/forget'),
+} as const;
+
+/** Takes away everything that was recorded of a workspace. */
+export const WorkspaceEraseRequest = {
+  method: 'hexapla/workspace/erase',
+  type: new RequestType<WorkspaceEraseParams, WorkspaceEraseResult, ErrorData>('hexapla/workspace/erase'),
 } as const;
 
 /** Stores a tool output by its content and returns its compressed form. */

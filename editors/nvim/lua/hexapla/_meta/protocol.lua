@@ -12,6 +12,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/conversation/get" # Reads one conversation as header, summary, full text, or the cheapest of them that will do.
 ---| "hexapla/conversation/edit" # Makes a new version of a turn, or goes on from it anew; what it was stays readable.
 ---| "hexapla/conversation/alias" # Lets a name stand for a conversation.
+---| "hexapla/conversation/forget" # Takes a conversation, or a turn of it, out of the store with all that was made of it; its text is in no file afterwards.
+---| "hexapla/workspace/erase" # Takes away everything that was recorded of a workspace.
 ---| "hexapla/tool/record" # Stores a tool output by its content and returns its compressed form.
 ---| "hexapla/blob/read" # Reads a stored tool output, whole or in part.
 ---| "hexapla/response/ingest" # Takes a model's answer apart, records it, applies its housekeeping and answers its context requests.
@@ -73,6 +75,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "busy"
 ---| "shutting_down"
 ---| "not_found"
+---| "forgotten"
 ---| "op_id_reused"
 ---| "state_changed"
 ---| "conversation_done"
@@ -515,6 +518,28 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field to string # The detail in the other; "none" when it is not in it.
 ---@field fromTokens integer # Tokens in the one.
 ---@field toTokens integer # Tokens in the other.
+
+---ConversationForgetParams names what is to be forgotten. Forgetting cannot be taken back.
+---@class hexapla.ConversationForgetParams
+---@field session string # An open session; the conversation must be of it.
+---@field conversation string # The conversation. With it go those that edits made of one another.
+---@field turn? integer # Only this turn of it, from 1; all of it when absent.
+
+---ConversationForgetResult tells what was taken away.
+---@class hexapla.ConversationForgetResult
+---@field conversations string[] # The conversations.
+---@field records integer # Records of the store that went or changed.
+---@field blobs integer # Stored outputs that nothing else refers to and that went.
+---@field sequence integer # The workspace's newest sequence number.
+
+---WorkspaceEraseParams names a workspace that is to be emptied. That cannot be taken back.
+---@class hexapla.WorkspaceEraseParams
+---@field workspace hexapla.Workspace # The workspace.
+---@field confirm boolean # Must be true, so that nothing is emptied by mistake.
+
+---WorkspaceEraseResult says that nothing is left. Sessions of the workspace are no longer open.
+---@class hexapla.WorkspaceEraseResult
+---@field erased boolean # Always true.
 
 ---LearningGetParams asks what was learned of conversations.
 ---@class hexapla.LearningGetParams
@@ -1046,6 +1071,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field checksum string # The checksum asked for.
 ---@field rebuilt string # The checksum of the pack built again.
 ---@field match boolean # Whether they are the same.
+---@field redacted boolean # Whether something was forgotten since that the pack may have shown, so that the two checksums may differ for that alone.
 ---@field pack hexapla.Pack # The pack built again, of the form Pack.
 ---@field rendering? hexapla.Rendering # The pack in the shape asked for with render.
 
