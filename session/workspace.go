@@ -31,7 +31,9 @@ type workspaceOptions struct {
 	Models models.Table
 	Now    func() int64
 	Ticks  func() int64
-	Logf   func(format string, args ...any)
+	// NoIndex leaves the index closed: search scans the store.
+	NoIndex bool
+	Logf    func(format string, args ...any)
 }
 
 // Workspace is one root folder's memory: a store, its index and what is cached
@@ -73,14 +75,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 		return nil, err
 	}
 	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: policyDigest(opts.Policy), prefetch: newPrefetch()}
-	ix, err := index.Open(ctx, index.Options{
-		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
-	})
-	if err != nil {
-		// The index is a projection: without it search scans the store.
-		opts.Logf("workspace %s: no index: %v", opts.ID, err)
-		ix = nil
-	}
+	ix := openIndex(ctx, opts, store)
 	ws.index = ix
 	ws.engine = retrieval.New(retrieval.Options{Store: store, Index: ix, Logf: opts.Logf})
 	run, stop := context.WithCancel(context.Background())
@@ -88,6 +83,22 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 	ws.stopped.Go(func() { ws.engine.Run(run) })
 	ws.stopped.Go(func() { ws.runPrefetch(run) })
 	return ws, nil
+}
+
+// openIndex opens the workspace's index; nil when that cannot be, or shall not.
+// The index is a projection: without it search scans the store.
+func openIndex(ctx context.Context, opts workspaceOptions, store *storage.Store) *index.Index {
+	if opts.NoIndex {
+		return nil
+	}
+	ix, err := index.Open(ctx, index.Options{
+		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
+	})
+	if err != nil {
+		opts.Logf("workspace %s: no index: %v", opts.ID, err)
+		return nil
+	}
+	return ix
 }
 
 // withPolicy returns the same workspace under another policy, to build packs of
