@@ -89,6 +89,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 // The index is a projection: without it search scans the store.
 func openIndex(ctx context.Context, opts workspaceOptions, store *storage.Store) *index.Index {
 	if opts.NoIndex {
+		opts.Logf("workspace %s: the index is off, search scans the store", opts.ID)
 		return nil
 	}
 	ix, err := index.Open(ctx, index.Options{

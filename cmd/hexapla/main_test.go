@@ -20,11 +20,14 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "1" {
-		main()
+		os.Exit(main1(os.Args[1:], claimedRelease()))
 	}
-	// Whatever the commands under test start is the program.
-	if err := os.Setenv(asProgram, "1"); err != nil {
-		panic(err)
+	// Whatever the commands under test start is the program. Tests that are not
+	// about the daemon do without one.
+	for name, value := range map[string]string{asProgram: "1", "HEXAPLA_DAEMON": "off"} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -96,6 +99,7 @@ func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
 		"hexapla": {"--help"}, "serve": {"serve", "--help"}, "replay": {"replay", "--help"}, "eval": {"eval", "--help"},
 		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "clusters": {"clusters", "--help"}, "stats": {"stats", "--help"}, "changes": {"changes", "--help"}, "problems": {"problems", "--help"}, "version": {"version", "--help"},
+		"daemon": {"daemon", "--help"}, "daemon-status": {"daemon", "status", "--help"}, "daemon-stop": {"daemon", "stop", "--help"},
 	} {
 		o := hexapla(t, nil, args...)
 		if o.code != 0 || o.errs != "" {
@@ -133,6 +137,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"eval", "--data", "x", "--set", "compaction", "--budgets", "few"}, "invalid argument"},
 		{[]string{"eval", "--data", "x", "--set", "compaction", "--budgets", ""}, "invalid argument"},
 		{[]string{"serve", "now"}, "unknown command"},
+		{[]string{"serve", "--daemon", "perhaps"}, `--daemon "perhaps"`},
+		{[]string{"daemon", "now"}, "unknown command"},
 		{[]string{"pack", "--budget", "-1"}, "--budget -1"},
 		{[]string{"pack", "--layout", "x"}, `--layout "x"`},
 		{[]string{"pack", "--as-of", "yesterday"}, "must be a sequence number, or a time such as"},
