@@ -43,9 +43,9 @@ type ForwardOptions struct {
 	Timeouts Timeouts
 }
 
-// maxSends is how often a request is sent: one that the third server in a row
-// did not survive is answered with an error, lest it ends all that follow.
-const maxSends = 3
+// maxSends is how often a request is sent: one that so many servers in a row did
+// not survive is answered with an error, lest it ends all that follow.
+const maxSends = 5
 
 // Forward passes messages between a client and a server that it can lose: it
 // keeps what is not answered and sends it again to the next one, behind

@@ -193,7 +193,7 @@ func (f *forwarder) lost(l *link) {
 	l.out.breakDown(io.ErrClosedPipe)
 	if len(spent) > 0 {
 		problem := internal()
-		f.log.Error("a request ended three servers", "incident", problem.Data.Incident, "method", spent[0].method)
+		f.log.Error("servers ended with a request", "incident", problem.Data.Incident, "servers", maxSends, "method", spent[0].method)
 		f.rejectAll(spent, problem)
 	}
 }
@@ -353,7 +353,7 @@ func withKey(params json.RawMessage, prefix string, number int64) json.RawMessag
 	switch {
 	case !ok:
 		return params // no object; the server refuses it
-	case to > 0 && string(params[from:to]) != "null":
+	case to > 0 && string(params[from:to]) != "null" && string(params[from:to]) != `""`:
 		return params
 	case to > 0:
 		return slices.Concat(params[:from], key, params[to:])

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -8,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,22 +21,6 @@ import (
 	"hexapla/rpc/daemon"
 	"hexapla/rpc/wire"
 )
-
-// claim makes the program tell daemons that it is another release, as the JSON
-// of a daemon.Release.
-const claim = "HEXAPLA_TEST_RELEASE"
-
-func claimedRelease() *daemon.Release {
-	text := os.Getenv(claim)
-	if text == "" {
-		return nil
-	}
-	var r daemon.Release
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		panic(err)
-	}
-	return &r
-}
 
 // rounds is how often a test does something: a small number, or what the
 // environment says for a long run.
@@ -268,16 +255,46 @@ func (w *window) leave() {
 	}
 }
 
-// conversation reads the text of the user in a conversation.
-func (w *window) conversation(id string) string {
-	w.t.Helper()
-	var r json.RawMessage
-	err := w.Call(w.ctx(), wire.MethodConversationGet, map[string]any{"session": w.session, "id": id, "detail": "full"}, &r)
-	if rpc.IsKind(err, wire.KindNotFound) {
-		return ""
+// itemMark finds what the texts of these tests hold, so that each can be found again.
+var itemMark = regexp.MustCompile(`item-[0-9]+-[0-9]+\b`)
+
+func item(writer, n int) string { return fmt.Sprintf("item-%d-%d", writer, n) }
+
+// stored returns how often each itemMark is in the conversations of a workspace, as
+// a new window sees them.
+func (p *post) stored(workspace string) map[string]int {
+	p.t.Helper()
+	w := p.start()
+	w.initialize()
+	var opened wire.SessionOpenResult
+	if err := w.Call(w.ctx(), wire.MethodSessionOpen, wire.SessionOpenParams{Workspace: wire.Workspace{URI: workspace}, Session: "reader"}, &opened); err != nil {
+		p.t.Fatalf("open: %v", err)
 	}
-	if err != nil {
-		w.t.Fatalf("get %s: %v", id, err)
+	found := map[string]int{}
+	for n := 1; n <= opened.Conversations; n++ {
+		var r wire.ConversationGetResult
+		if err := w.Call(w.ctx(), wire.MethodConversationGet, wire.ConversationGetParams{Session: "reader", Conversation: fmt.Sprintf("c%d", n)}, &r); err != nil {
+			p.t.Fatalf("get c%d: %v", n, err)
+		}
+		for _, turn := range r.Turns {
+			for _, m := range itemMark.FindAllString(turn.Text, -1) {
+				found[m]++
+			}
+		}
 	}
-	return string(r)
+	w.leave()
+	return found
+}
+
+// sameItems compares what is stored with what was acknowledged.
+func sameItems(t *testing.T, found map[string]int, want []string) {
+	t.Helper()
+	for _, m := range want {
+		if found[m] != 1 {
+			t.Errorf("%s is there %d times", m, found[m])
+		}
+	}
+	if len(found) != len(want) {
+		t.Errorf("%d items are there, %d were acknowledged", len(found), len(want))
+	}
 }

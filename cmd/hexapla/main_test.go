@@ -19,6 +19,9 @@ const asProgram = "HEXAPLA_TEST_AS_PROGRAM"
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
+	if path := os.Getenv(knock); path != "" {
+		os.Exit(knockAt(path))
+	}
 	if os.Getenv(asProgram) == "1" {
 		os.Exit(main1(os.Args[1:], claimedRelease()))
 	}

@@ -15,6 +15,7 @@ import (
 // Bounds of a daemon.
 const (
 	glanceTime   = 100 * time.Millisecond // for the lock, which others look at
+	firstTime    = 5 * time.Second        // for the first client, if Idle is less
 	greetingTime = 5 * time.Second        // for a client's first line
 	leaveTime    = 250 * time.Millisecond // for clients' requests, when the daemon leaves
 	closeTime    = 200 * time.Millisecond // for the stores, after that
@@ -131,7 +132,7 @@ func (d *daemon) run(ctx context.Context) error {
 	serving, stop := context.WithCancel(context.Background())
 	defer stop()
 	d.open = map[net.Conn]bool{}
-	d.idle = time.AfterFunc(d.Idle, func() {
+	d.idle = time.AfterFunc(max(d.Idle, firstTime), func() {
 		d.mu.Lock()
 		idle := d.served == 0
 		d.mu.Unlock()
