@@ -96,6 +96,7 @@ type forwarder struct {
 	mu         sync.Mutex // guards what follows
 	link       *link      // nil while there is no server
 	connecting bool
+	deaf       bool // the client's input ended
 	closing    bool
 	newest     int64              // number of the newest request
 	waiting    map[int64]*waiting // requests without an answer, by number
@@ -156,6 +157,13 @@ func (f *forwarder) inputEnded(err error) {
 	end := ending{cause: err, wait: f.timeouts.Drain}
 	if err != nil {
 		end.code = 1
+	}
+	f.mu.Lock()
+	f.deaf = true
+	l := f.link
+	f.mu.Unlock()
+	if l != nil {
+		go l.endInput(f.timeouts.Drain)
 	}
 	f.finish(end)
 }

@@ -23,6 +23,15 @@ type link struct {
 	heard atomic.Int64 // messages
 }
 
+// endInput lets the server see the end of its input, behind what is queued: the
+// client has gone, and what it asked for may still be answered.
+func (l *link) endInput(limit time.Duration) {
+	l.out.close(limit)
+	if half, ok := l.conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // a broken connection has ended anyway
+	}
+}
+
 // past is what the next server must be told before requests are sent again.
 type past struct {
 	greeting  json.RawMessage // parameters of the initialize that succeeded
@@ -119,6 +128,9 @@ func (f *forwarder) attach(up Upstream) {
 	}
 	go l.out.run()
 	go f.readServer(l)
+	if f.deaf {
+		go l.endInput(f.timeouts.Drain)
+	}
 	f.guard()
 }
 
@@ -185,10 +197,14 @@ func (f *forwarder) lost(l *link) {
 	f.link = nil
 	f.takeWaiting(func(w *waiting) bool { return w.internal })
 	spent := f.takeWaiting(func(w *waiting) bool { return w.sent >= maxSends })
-	if len(f.waiting) > 0 {
+	var orphaned []*waiting
+	if f.deaf {
+		orphaned = f.takeWaiting(func(*waiting) bool { return true })
+	} else if len(f.waiting) > 0 {
 		f.connect()
 	}
 	f.mu.Unlock()
+	f.rejectAll(orphaned, NewError(wire.KindBusy, "the connection is ending"))
 	_ = l.conn.Close() // it is broken already
 	l.out.breakDown(io.ErrClosedPipe)
 	if len(spent) > 0 {

@@ -26,6 +26,9 @@ type inside struct {
 
 func (c inside) Write(p []byte) (int, error) { return c.to.Write(p) }
 
+// CloseWrite ends the server's input.
+func (c inside) CloseWrite() error { return c.to.Close() }
+
 func (c inside) Close() error {
 	err := c.to.Close()
 	_ = c.ReadCloser.Close() // nobody reads what comes now

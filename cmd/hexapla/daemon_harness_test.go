@@ -43,6 +43,7 @@ type post struct {
 	t         testing.TB
 	data, run string
 	env       []string // beside that of the test
+	binary    string   // the program; the test's own when empty
 }
 
 func newPost(t testing.TB) *post {
@@ -144,11 +145,14 @@ func (p *post) until(what string, done func() bool) {
 
 // command is a command line of the program in this place.
 func (p *post) command(args ...string) *exec.Cmd {
-	self, err := os.Executable()
-	if err != nil {
-		p.t.Fatal(err)
+	binary := p.binary
+	if binary == "" {
+		var err error
+		if binary, err = os.Executable(); err != nil {
+			p.t.Fatal(err)
+		}
 	}
-	cmd := exec.Command(self, append(args, "--data-dir", p.data)...)
+	cmd := exec.Command(binary, append(args, "--data-dir", p.data)...)
 	cmd.Env = append(append(os.Environ(), asProgram+"=1", "HEXAPLA_DAEMON=on"), p.env...)
 	return cmd
 }

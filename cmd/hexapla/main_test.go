@@ -26,8 +26,12 @@ func TestMain(m *testing.M) {
 		os.Exit(main1(os.Args[1:], claimedRelease()))
 	}
 	// Whatever the commands under test start is the program. Tests that are not
-	// about the daemon do without one.
-	for name, value := range map[string]string{asProgram: "1", "HEXAPLA_DAEMON": "off"} {
+	// about the daemon do without one, unless the environment asks for it.
+	settings := map[string]string{asProgram: "1"}
+	if os.Getenv("HEXAPLA_DAEMON") == "" {
+		settings["HEXAPLA_DAEMON"] = "off"
+	}
+	for name, value := range settings {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}

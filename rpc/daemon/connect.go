@@ -158,7 +158,7 @@ func (c Client) greet(ctx context.Context, want purpose) (net.Conn, Status, erro
 		return nil, Status{}, fmt.Errorf("socket: %w", err)
 	}
 	conn, _ := dialed.(*net.UnixConn)
-	if uid, err := peerUID(conn); err != nil || uid != os.Geteuid() {
+	if uid, err := peerUID(conn); !permitted(uid, os.Geteuid(), err) {
 		_ = conn.Close() // nothing was said
 		return nil, Status{}, fmt.Errorf("%s: %w: another user listens", h.Socket, ErrForeign)
 	}
@@ -206,6 +206,8 @@ func (c Client) introduce(ctx context.Context, conn *net.UnixConn, want purpose)
 		return reply.Status, ErrOutdated
 	case reply.Refused == refusedNewer, want == toServe && reply.Refused == "" && theirs.OlderThan(c.Release):
 		return reply.Status, errLeave
+	case reply.Refused == refusedData:
+		return Status{}, ErrNone // the folder is a copy, with the lock file of the original
 	case reply.Refused != "":
 		return reply.Status, fmt.Errorf("the daemon refused: %s", reply.Refused)
 	}

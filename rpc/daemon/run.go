@@ -210,7 +210,7 @@ func (d *daemon) client(ctx context.Context, conn *net.UnixConn) {
 			_ = conn.Close() // there is nothing left to say
 		}
 	}()
-	if uid, err := peerUID(conn); err != nil || uid != os.Geteuid() {
+	if uid, err := peerUID(conn); !permitted(uid, os.Geteuid(), err) {
 		d.Log.Warn("refused a client of another user", "uid", uid, "error", err)
 		return
 	}
@@ -254,6 +254,10 @@ func (d *daemon) client(ctx context.Context, conn *net.UnixConn) {
 		d.release(conn)
 	}
 }
+
+// permitted reports whether a process of user uid may speak to one of user self:
+// only the same user, and only if the system could say who it is.
+func permitted(uid, self int, err error) bool { return err == nil && uid == self }
 
 // hold keeps a connection that is being greeted; false when the daemon leaves.
 func (d *daemon) hold(conn net.Conn) bool {
