@@ -235,6 +235,12 @@ func (f *forwarder) request(call *jsonrpc2.Call) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if w.method == "shutdown" && f.idle() {
+		// All that was asked is answered; no server is started for this.
+		f.past.shutdown = true
+		_ = f.stream.answer(w.id, jsonrpc2.AppendResponse(make([]byte, headerRoom, 128), w.id, jsonrpc2.RawMessage("null"), nil))
+		return
+	}
 	f.newest++
 	w.number = f.newest
 	if w.write {
@@ -249,6 +255,12 @@ func (f *forwarder) request(call *jsonrpc2.Call) {
 		return
 	}
 	f.connect()
+}
+
+// idle reports whether the client was greeted, the server is gone, and nothing
+// waits for the next. The lock is held.
+func (f *forwarder) idle() bool {
+	return f.past.greeting != nil && f.link == nil && !f.connecting && len(f.waiting) == 0
 }
 
 func requestFrame(number int64, method string, params []byte) []byte {

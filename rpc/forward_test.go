@@ -228,6 +228,31 @@ func TestForwardGivesUp(t *testing.T) {
 	f.ends(1)
 }
 
+// TestHandover: a server that hands over leaves unanswered what is not done when
+// it ends, so that the forwarder can ask the next one.
+func TestHandover(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	mine, theirs := net.Pipe()
+	fake := newFakeBackend()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		rpc.Serve(ctx, theirs, theirs, rpc.Options{Backend: fake, Methods: fakeMethods(), Handover: true})
+	}()
+	u := &upstream{t: t, conn: mine, reader: bufio.NewReader(mine)}
+	u.says(readyFrames)
+	u.took()
+	u.says(`{"jsonrpc":"2.0","id":1,"method":"test/block"}`)
+	<-fake.entered
+	cancel()
+	if rest, _ := io.ReadAll(u.reader); len(rest) > 0 { // until it ends
+		t.Errorf("got %q", rest)
+	}
+	fake.release()
+	<-ended
+}
+
 // FuzzForward: whatever a client sends, the server behind a forwarder gets
 // well-formed frames, and the forwarder ends.
 func FuzzForward(f *testing.F) {

@@ -221,7 +221,7 @@ func runDaemon(ctx context.Context, p program, place daemon.Place, idle time.Dur
 		},
 		Serve: func(ctx context.Context, conn net.Conn) {
 			rpc.Serve(ctx, conn, conn, rpc.Options{
-				Backend: host.Backend(), Version: version, Log: handler,
+				Backend: host.Backend(), Version: version, Log: handler, Handover: true,
 				Process: func(int) (string, bool) { return "", false }, // the forwarder looks
 			})
 		},

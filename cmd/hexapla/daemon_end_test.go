@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -143,18 +144,32 @@ func TestE4_Signals(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		p := newPost(t)
 		w := p.open(sharedWorkspace, "s")
+		const writers, each = 12, 4
 		var want []string
-		for n := range 20 {
-			if n == 10 {
-				for _, pid := range p.daemons() {
-					if err := syscall.Kill(pid, signal); err != nil {
-						t.Fatal(err)
-					}
-				}
+		var done sync.WaitGroup
+		acknowledged := make(chan struct{}, writers*each)
+		for i := range writers {
+			for n := range each {
+				want = append(want, item(i, n))
 			}
-			w.mustRecord(item(1, n))
-			want = append(want, item(1, n))
+			done.Go(func() {
+				for n := range each {
+					if _, err := w.record(item(i, n), ""); err != nil {
+						t.Errorf("%v: record: %v", signal, err)
+					}
+					acknowledged <- struct{}{}
+				}
+			})
 		}
+		for range writers {
+			<-acknowledged
+		}
+		for _, pid := range p.daemons() {
+			if err := syscall.Kill(pid, signal); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done.Wait()
 		log, err := os.ReadFile(filepath.Join(p.data, "daemon", "daemon.log"))
 		if err != nil || !strings.Contains(string(log), "msg=leaving why=signal") {
 			t.Errorf("%v: %v, log %q", signal, err, log)

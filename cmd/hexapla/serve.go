@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -91,6 +92,10 @@ const (
 	silenceTime = 10 * time.Second
 )
 
+// forwarderGC is by how many percent a forwarder's heap grows between two
+// collections; 100 is Go's own, which would be 4 MiB at least.
+const forwarderGC = 25
+
 // serving is one run of serve.
 type serving struct {
 	program
@@ -103,6 +108,8 @@ func (s serving) run(ctx context.Context, out io.Writer) (exitCode int) {
 	if s.mode == daemonOff {
 		return rpc.Serve(ctx, s.in, out, s.options())
 	}
+	// A forwarder holds next to nothing, and there is one for each window.
+	debug.SetGCPercent(forwarderGC)
 	return rpc.Forward(ctx, s.in, out, rpc.ForwardOptions{Connect: s.connect, Log: s.log, Silence: s.silence})
 }
 
@@ -130,10 +137,11 @@ func (s serving) connect(ctx context.Context) (rpc.Upstream, error) {
 	case errors.Is(err, daemon.ErrUnresponsive):
 		return rpc.Upstream{}, rpc.NewError(wire.KindDaemonUnresponsive, "the daemon does not answer")
 	}
+	debug.SetGCPercent(100) // this process does the work after all
 	options := s.options()
 	options.Process = func(int) (string, bool) { return "", false } // the forwarder looks
 	up := rpc.Upstream{Conn: rpc.ServeInside(options)}
-	if !errors.Is(err, daemon.ErrNone) {
+	if !errors.Is(err, daemon.ErrNone) && !errors.Is(err, daemon.ErrUnsupported) {
 		fmt.Fprintf(s.errs, "hexapla: no daemon: %s\n", strings.TrimSpace(err.Error()))
 		up.Notice = "no daemon can be had; the stores are open in this process alone, and others are told that they are locked"
 	}

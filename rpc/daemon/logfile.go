@@ -28,7 +28,13 @@ func OpenLog(place Place, name string) (*LogFile, error) {
 		return nil, err
 	}
 	l := &LogFile{path: filepath.Join(dir, name)}
-	return l, l.open()
+	if err := l.open(); err != nil {
+		return nil, err
+	}
+	if l.size > maxLog { // others wrote to it, such as a crash
+		return l, l.turn()
+	}
+	return l, nil
 }
 
 func (l *LogFile) open() error {
