@@ -42,7 +42,9 @@ all editors and commands share. Serve passes messages on to it, starts it when
 none runs, and sends what was not answered again when it was lost. The daemon
 leaves when it had no clients for a while. Where there can be no daemon, serve
 keeps the stores open itself, as with --daemon=off, and says so; other processes
-are then told that a store is locked. HEXAPLA_DAEMON changes the default.
+are then told that a store is locked. --daemon=on is the daemon or nothing, and
+--daemon=existing a daemon that runs already, else this process. HEXAPLA_DAEMON
+changes the default, which is auto.
 
 Messages for people go to standard error. The exit code is 0 after shutdown and
 exit, and when the input ended cleanly.`,
@@ -80,7 +82,7 @@ exit, and when the input ended cleanly.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&mode, "daemon", "", "where the stores are open: `auto`, on (only in the daemon), off (in this process) or existing (in the daemon if one runs) (default auto)")
+	cmd.Flags().StringVar(&mode, "daemon", "", "where the stores are open: `auto`, on, off or existing (default auto)")
 	cmd.Flags().DurationVar(&idle, "idle", idleTime, "how long a daemon that is started here stays without clients")
 	cmd.Flags().DurationVar(&silence, "silence", silenceTime, "how long a daemon that owes an answer may be silent")
 	return cmd
