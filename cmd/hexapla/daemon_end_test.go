@@ -334,6 +334,10 @@ func TestCommandsShareTheDaemon(t *testing.T) {
 	if out, code := run("search", "--workspace", sharedWorkspace, "zebras"); code != 0 || !strings.Contains(out, "c1") {
 		t.Errorf("search beside an editor: exit %d, %q", code, out)
 	}
+	p.until("the command's connection is gone", func() bool {
+		status, err := p.client().Status(t.Context())
+		return err == nil && status.Clients == 1
+	})
 	if out, code := run("daemon", "status", "--json"); code != 0 || !strings.Contains(out, `"clients": 1`) || !slices.Equal(before, p.daemons()) {
 		t.Errorf("status: exit %d, %q; daemons %v, then %v", code, out, before, p.daemons())
 	}
