@@ -54,6 +54,10 @@ func TestC1_FirstStart(t *testing.T) {
 		if n := strings.Count(string(log), "msg=ready"); err != nil || n != 1 {
 			t.Errorf("%d daemons became ready, %v:\n%s", n, err, log)
 		}
+		out, err := p.command("daemon").CombinedOutput() // a second one by hand
+		if err == nil || !strings.Contains(string(out), "a daemon has the data folder") {
+			t.Errorf("a second daemon: %v, %s", err, out)
+		}
 		for _, w := range windows {
 			w.leave()
 		}
