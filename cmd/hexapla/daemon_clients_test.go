@@ -65,7 +65,7 @@ func TestC5_TwoVersions(t *testing.T) {
 func TestC6_DaemonStopped(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
-	w := p.open(sharedWorkspace, "s", "--silence=400ms")
+	w := p.open(sharedWorkspace, "s", "--silence=1s")
 	w.mustRecord(item(1, 1))
 	pids := p.daemons()
 	if len(pids) != 1 {
@@ -85,7 +85,7 @@ func TestC6_DaemonStopped(t *testing.T) {
 	if !rpc.IsKind(err, wire.KindDaemonUnresponsive) || !asError(err, &told) || told.Data.Committed != wire.CommittedUnknown || !told.Data.Retryable {
 		t.Errorf("a write: %v, %+v", err, told)
 	}
-	late := p.start("--silence=400ms")
+	late := p.start("--silence=1s")
 	if _, err := late.Initialize(late.ctx(), rpc.InitializeParams{}); !rpc.IsKind(err, wire.KindDaemonUnresponsive) {
 		t.Errorf("initialize: %v", err)
 	}

@@ -15,18 +15,22 @@ import (
 
 // Bounds of a client.
 const (
-	lockPoll = 10 * time.Millisecond // between looks at a lock that is held
+	lockPoll  = 10 * time.Millisecond // between looks at a lock that is held
+	startTime = 10 * time.Second      // for a daemon to become ready
 	// heldTime is how long a daemon that has the lock may be out of reach:
 	// starting or leaving takes less.
 	heldTime = 2 * time.Second
 )
 
+// maxStarts bounds the daemons that are started for one connection.
+const maxStarts = 5
+
 // Client finds daemons.
 type Client struct {
 	Place   Place
 	Release Release
-	// Patience bounds the wait for a daemon's answer to the greeting, and for its
-	// start; then it is unresponsive.
+	// Patience bounds the wait for a daemon's answer to the greeting; then it is
+	// unresponsive.
 	Patience time.Duration
 	// Start starts a daemon and returns when it is ready, or why it is not; nil to
 	// start none.
@@ -53,10 +57,10 @@ func (c Client) Connect(ctx context.Context) (net.Conn, error) {
 	}
 	defer lock.Close()
 	// Whoever has the lock is starting a daemon, which takes as long at most.
-	if err := waitLock(ctx, lock, c.Patience+heldTime); err != nil {
+	if err := waitLock(ctx, lock, startTime+heldTime); err != nil {
 		return nil, err
 	}
-	deadline := time.Now().Add(heldTime)
+	deadline, started := time.Now().Add(heldTime), 0
 	for {
 		conn, _, err := c.greet(ctx, toServe)
 		if !errors.Is(err, ErrNone) {
@@ -64,12 +68,16 @@ func (c Client) Connect(ctx context.Context) (net.Conn, error) {
 		}
 		switch err := c.absent(); {
 		case errors.Is(err, ErrNone):
-			starting, cancel := context.WithTimeout(ctx, c.Patience)
+			starting, cancel := context.WithTimeout(ctx, startTime)
 			err := c.Start(starting)
 			cancel()
 			if err != nil && !errors.Is(err, ErrHeld) {
 				return nil, fmt.Errorf("start daemon: %w", err)
 			}
+			if started++; started == maxStarts {
+				return nil, errors.New("start daemon: it leaves as soon as it is ready")
+			}
+			deadline = time.Now().Add(heldTime)
 		case !errors.Is(err, ErrHeld):
 			return nil, err
 		}
