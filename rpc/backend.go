@@ -18,24 +18,20 @@ type BackendOptions struct {
 	DataDir string       // where the workspaces' stores lie
 	Log     *slog.Logger // until a client listens; nil discards
 	Now     func() int64 // Unix milliseconds; the system's clock when nil
+	NoIndex bool         // search scans the stores, and no index is opened
 }
 
-// NewBackend returns the backend that serves workspaces from a data folder.
-// Stores are opened when a client opens its first session in them.
+// NewBackend returns the backend of a server with one client, which has the
+// workspaces of a data folder for itself. Stores are opened when the client
+// opens its first session in them.
 func NewBackend(opts BackendOptions) Backend {
-	b := &backend{log: opts.Log}
-	if b.log == nil {
-		b.log = slog.New(slog.DiscardHandler)
-	}
-	b.options = session.Options{DataDir: opts.DataDir, Now: opts.Now, Logf: func(format string, args ...any) {
-		b.logger().Warn(fmt.Sprintf(format, args...))
-	}}
-	return b
+	return &backend{host: NewHost(opts), alone: true, log: opts.Log}
 }
 
-// backend binds the methods of the table to the sessions.
+// backend binds the methods of the table to the sessions of one client.
 type backend struct {
-	options session.Options
+	host    *Host
+	alone   bool             // the host ends with the client
 	service *session.Service // from initialize on, before which no handler is called
 	client  string           // its name, as well
 
@@ -105,8 +101,7 @@ func (b *backend) methods() map[string]Handler {
 
 // Initialize implements Backend.
 func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	var client session.ClientOptions
 	var options struct {
 		Policy   json.RawMessage `json:"policy"`
 		Profiles json.RawMessage `json:"profiles"`
@@ -122,14 +117,14 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		if err != nil {
 			return badSetting("policy", err)
 		}
-		b.options.Policy = policy
+		client.Policy = policy
 	}
 	if options.Profiles != nil {
 		profiles, err := layers.ParseProfiles(options.Profiles, layers.DefaultProfiles())
 		if err != nil {
 			return badSetting("profiles", err)
 		}
-		b.options.Profiles = profiles
+		client.Profiles = profiles
 	}
 	if options.Audit != nil {
 		retention, err := session.ParseAuditRetention(options.Audit)
@@ -141,10 +136,15 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 			}
 			return e
 		}
-		b.options.Audit = retention
+		client.Audit = retention
 	}
-	b.service, b.client = session.New(b.options), info.ClientName
+	b.client = info.ClientName
+	b.mu.Lock()
 	b.peer, b.log = info.Peer, info.Peer.Log()
+	b.mu.Unlock()
+	client.Logf = b.logf
+	b.service = b.host.workspaces.Client(client)
+	b.host.join(b)
 	return nil
 }
 
@@ -161,11 +161,18 @@ func badSetting(member string, err error) *Error {
 
 // Close implements Backend.
 func (b *backend) Close(ctx context.Context) error {
+	b.host.leave(b)
 	if b.service == nil {
 		return nil
 	}
 	done := make(chan error, 1)
-	go func() { done <- b.service.Close() }()
+	go func() {
+		err := b.service.Close()
+		if b.alone {
+			err = errors.Join(err, b.host.workspaces.Close())
+		}
+		done <- err
+	}()
 	select {
 	case err := <-done:
 		return err
@@ -174,15 +181,27 @@ func (b *backend) Close(ctx context.Context) error {
 	}
 }
 
-func (b *backend) logger() *slog.Logger {
+// logf logs what the sessions have to say, to the client once it listens.
+func (b *backend) logf(format string, args ...any) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.log
+	log := b.log
+	b.mu.Unlock()
+	if log != nil {
+		log.Warn(fmt.Sprintf(format, args...))
+	}
 }
 
-// notify sends an event. Events that a slow client does not take are counted
-// and told by the connection; they never hold up a request.
-func (b *backend) notify(method string, params any) {
+// notify sends an event of a session to every client that has its workspace
+// open. Events that a slow client does not take are counted and told by the
+// connection; they never hold up a request.
+func (b *backend) notify(name, method string, params any) {
+	if s, err := b.service.Session(name); err == nil {
+		b.host.publish(s.Workspace.ID, method, params)
+	}
+}
+
+// tell sends an event to this client.
+func (b *backend) tell(method string, params any) {
 	b.mu.Lock()
 	peer := b.peer
 	b.mu.Unlock()
@@ -191,9 +210,9 @@ func (b *backend) notify(method string, params any) {
 	}
 }
 
-// recorded tells the client that a write was committed.
+// recorded tells clients that a write was committed.
 func (b *backend) recorded(session, method string, sequence int64, conversation string) {
-	b.notify(wire.EventRecorded, wire.RecordedParams{
+	b.notify(session, wire.EventRecorded, wire.RecordedParams{
 		Session: session, Method: method, Sequence: sequence, Conversation: conversation,
 	})
 }

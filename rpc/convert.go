@@ -26,7 +26,12 @@ func domainError(err error) error {
 	var large *session.TooLargeError
 	var budget *layers.BudgetError
 	var missing *session.NotFoundError
+	var locked *storage.LockedError
 	switch {
+	case errors.As(err, &locked):
+		e := NewError(wire.KindLocked, "another process has the workspace's store open")
+		e.Data.PID = locked.PID
+		return e
 	case errors.As(err, &missing):
 		e := NewError(wire.KindNotFound, missing.Error())
 		e.Data.Path = missing.Path
@@ -60,7 +65,6 @@ func domainError(err error) error {
 		{session.ErrClosed, wire.KindShuttingDown, "the server is shutting down"},
 		{storage.ErrNotFound, wire.KindNotFound, "no such session, conversation, blob, pack or sequence in this workspace"},
 		{storage.ErrKeyReused, wire.KindOpIDReused, "the key was used before for a request with other content"},
-		{storage.ErrLocked, wire.KindLocked, "another process has the workspace's store open"},
 		{storage.ErrSchemaTooNew, wire.KindSchemaTooNew, "a newer Hexapla wrote the store; it was left untouched"},
 		{storage.ErrCorrupt, wire.KindCorrupt, "the store is damaged; it was left untouched"},
 		{storage.ErrDamaged, wire.KindCorrupt, "a record of the store is damaged"},

@@ -73,7 +73,7 @@ func serve(t testing.TB, change func(*rpc.Options)) *hostile {
 	if change != nil {
 		change(&opts)
 	}
-	go func() { h.code <- rpc.Serve(context.Background(), serverIn, serverOut, opts) }()
+	go func() { h.code <- serveOrForward(serverIn, serverOut, opts) }()
 	t.Cleanup(func() {
 		h.fake.release()
 		clientOut.Close()

@@ -32,7 +32,7 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 	if reply.Loss != nil {
 		loss, lost = (*wire.PackLoss)(reply.Loss), reply.Loss.Items
 	}
-	b.notify(wire.EventPacked, wire.PackedParams{
+	b.notify(p.Session, wire.EventPacked, wire.PackedParams{
 		Session: p.Session, Checksum: reply.Checksum, Sequence: reply.Pack.Sequence, Tokens: reply.Pack.Used(),
 		Available: p.Budget.Total - p.Budget.Reserved, CachedShare: reply.CachedShare, Dropped: len(reply.Pack.Dropped), Lost: lost,
 	})

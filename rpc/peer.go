@@ -110,7 +110,12 @@ func (s *server) notify(method string, params []byte) error {
 
 // logMessage sends window/logMessage.
 func (s *server) logMessage(kind protocol.MessageType, text string) error {
-	params, err := s.codec.Marshal(protocol.LogMessageParams{Type: kind, Message: text})
+	return offerLog(s.out, s.codec, kind, text)
+}
+
+// offerLog queues window/logMessage.
+func offerLog(out *outbox, c codec, kind protocol.MessageType, text string) error {
+	params, err := c.Marshal(protocol.LogMessageParams{Type: kind, Message: text})
 	if err != nil {
 		return err
 	}
@@ -118,5 +123,5 @@ func (s *server) logMessage(kind protocol.MessageType, text string) error {
 	if err != nil {
 		return err
 	}
-	return s.out.offer(frame)
+	return out.offer(frame)
 }

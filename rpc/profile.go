@@ -41,7 +41,7 @@ func (b *backend) profileChanged(session string, previous layers.ProfileName, no
 	if previous == "" || previous == now.Profile {
 		return
 	}
-	b.notify(wire.EventProfile, wire.ProfileParams{Session: session, ProfileState: profileToWire(now), Previous: string(previous), Sequence: sequence})
+	b.notify(session, wire.EventProfile, wire.ProfileParams{Session: session, ProfileState: profileToWire(now), Previous: string(previous), Sequence: sequence})
 }
 
 func profileToWire(s session.ProfileState) wire.ProfileState {

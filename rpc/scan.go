@@ -17,7 +17,8 @@ var (
 // depth costs one bit a level.
 type scanner struct {
 	text  []byte
-	limit int // deepest nesting that is not tooDeep
+	limit int  // deepest nesting that is not tooDeep
+	raw   bool // text is not normalised: it may have NUL in strings
 
 	tooDeep   bool
 	duplicate string // first name that came twice in one object, as shownName has it
@@ -249,7 +250,7 @@ func (s *scanner) str(i int) (int, error) {
 		switch c := text[i]; {
 		case c == '"':
 			return i + 1, nil
-		case c < 0x20:
+		case c < 0x20 && (c != 0 || !s.raw):
 			return i, errSyntax
 		case c == '\\':
 			if i++; i >= len(text) {
@@ -341,4 +342,40 @@ func unquote(quoted []byte) []byte {
 		}
 	}
 	return body
+}
+
+// member finds a member of the object that text is; to is 0 when it has none of
+// that name. ok is false when text is no object, empty when it has no members.
+func (s *scanner) member(want string) (from, to int, empty, ok bool) {
+	i := s.space(0)
+	if i >= len(s.text) || s.text[i] != '{' {
+		return 0, 0, false, false
+	}
+	i = s.space(i + 1)
+	if i < len(s.text) && s.text[i] == '}' {
+		return 0, 0, true, true
+	}
+	for i < len(s.text) && s.text[i] == '"' {
+		end, err := s.str(i)
+		if err != nil {
+			return 0, 0, false, false
+		}
+		name := unquote(s.text[i:end])
+		if end = s.space(end); end >= len(s.text) || s.text[end] != ':' {
+			return 0, 0, false, false
+		}
+		s.reset()
+		i = s.space(end + 1)
+		if end, err = s.value(i); err != nil {
+			return 0, 0, false, false
+		}
+		if string(name) == want {
+			return i, end, false, true
+		}
+		if i = s.space(end); i >= len(s.text) || s.text[i] != ',' {
+			break
+		}
+		i = s.space(i + 1)
+	}
+	return 0, 0, false, true
 }

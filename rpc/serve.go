@@ -34,6 +34,7 @@ type Options struct {
 	Methods  []wire.Method // the method table; wire.Methods() when nil
 	Version  string        // of the program, for serverInfo
 	Log      slog.Handler  // for the log while no client listens; nil discards
+	Handover bool          // when ctx ends, leave unanswered what is not done: the client asks the next server
 	OnPanic  func(string)  // told the method whose handler panicked; may be nil
 	Process  ProcessProbe  // looks at the client's process; the OS when nil
 	Limits   Limits
@@ -69,6 +70,7 @@ type ending struct {
 	cause error         // logged, if any
 	wait  time.Duration // for requests in flight
 	quick bool          // exit without shutdown: the client is in a hurry
+	mute  bool          // what is not done by then is not answered
 }
 
 // Serve speaks to one client until it leaves, ctx ends or the connection
@@ -91,7 +93,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts Options) (exit
 	select {
 	case end = <-s.ending:
 	case <-ctx.Done():
-		s.finish(ending{wait: s.timeouts.Grace})
+		s.finish(ending{wait: s.timeouts.Grace, mute: opts.Handover})
 		end = <-s.ending
 	}
 	s.close(end)
@@ -153,13 +155,18 @@ func (s *server) inputEnded(err error) {
 func (s *server) close(end ending) {
 	s.gate.close()
 	s.deafen()
-	s.life.exit()
+	if !end.mute {
+		s.life.exit() // what comes now is refused, and not just left
+	}
 	s.stream.quit.Store(true)
 	if end.cause != nil {
 		s.log.Error("connection ended", "error", end.cause)
 	}
 	// Writes that run may finish, and what was asked for is answered.
 	s.await(s.stream.whenIdle(), end.wait)
+	if end.mute {
+		s.out.close(s.timeouts.Grace)
+	}
 	s.cancel()
 	if end.wait > s.timeouts.Grace {
 		s.await(s.stream.whenIdle(), s.timeouts.Grace)

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,8 @@ type stream struct {
 	codec  codec
 	log    *slog.Logger
 	timers frameTimer
+
+	verbatim bool // hand text on as it came: another server normalises it
 
 	base  context.Context // of all requests
 	ended func(error)     // called when the input ends; nil error is a clean end
@@ -104,7 +107,11 @@ func (s *stream) end(err error) {
 
 // unpack makes a frame's messages the members to hand out.
 func (s *stream) unpack(body []byte) {
-	body, s.changed = normalise(body)
+	if s.verbatim {
+		body = bytes.TrimPrefix(body, []byte(byteOrderMark))
+	} else {
+		body, s.changed = normalise(body)
+	}
 	s.scan.text, s.scan.limit = body, s.limits.Depth
 	s.members, s.member, s.batch = s.members[:0], 0, nil
 	i := s.scan.space(0)
@@ -173,6 +180,9 @@ func (s *stream) message(env *envelope) jsonrpc2.Message {
 	if env.isResponse() {
 		return s.response(env)
 	}
+	if s.verbatim && env.id != nil {
+		env.id, _ = normalise(bytes.Clone(env.id)) // it is sent back
+	}
 	id, call, problem := env.check()
 	if problem != nil {
 		s.log.Debug("refused a message", "kind", problem.Kind())
@@ -228,15 +238,21 @@ func (s *stream) Write(_ context.Context, message jsonrpc2.Message) (int64, erro
 	frame := jsonrpc2.AppendMessage(make([]byte, headerRoom, 512), message)
 	size := int64(len(frame) - headerRoom)
 	if id, ok := responseID(frame[headerRoom:]); ok {
-		if f := s.land(id); f != nil {
-			defer s.settle(f)
-			if f.batch != nil {
-				s.closeMember(f.batch, frame[headerRoom:])
-				return size, nil
-			}
-		}
+		return size, s.answer(id, frame)
 	}
 	return size, s.out.put(withHeader(frame))
+}
+
+// answer sends the response to a request: the body behind room for its header.
+func (s *stream) answer(id jsonrpc2.ID, frame []byte) error {
+	if f := s.land(id); f != nil {
+		defer s.settle(f)
+		if f.batch != nil {
+			s.closeMember(f.batch, frame[headerRoom:])
+			return nil
+		}
+	}
+	return s.out.put(withHeader(frame))
 }
 
 // refuse answers what never became a request.

@@ -49,6 +49,6 @@ func flagsToWire(flags []session.Flag) []wire.Flag {
 // drifted announces a swing of layer 0.
 func (b *backend) drifted(name string, swing *session.Swing) {
 	if swing != nil {
-		b.notify(wire.EventDrift, wire.DriftParams{Session: name, Drift: swing.Distance, From: swing.From, To: swing.To})
+		b.notify(name, wire.EventDrift, wire.DriftParams{Session: name, Drift: swing.Distance, From: swing.From, To: swing.To})
 	}
 }

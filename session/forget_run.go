@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -30,7 +29,7 @@ func (s *Service) Forget(ctx context.Context, session string, target ForgetTarge
 		return Forgotten{}, err
 	}
 	var f *forgetting
-	err = s.erase(at.Workspace, func(ws *Workspace) error {
+	err = s.shared.erase(at.Workspace, func(ws *Workspace) error {
 		return ws.store.EraseBy(ctx, func(v storage.View) (m storage.Mapping, err error) {
 			if f, err = newForgetting(ctx, ws, session, v, target); err == nil {
 				m = f.mapping()
@@ -70,31 +69,26 @@ func (s *Service) renewAfter(ctx context.Context, session string, conversations 
 	return receipt.Seq, err
 }
 
-// erase runs something that takes text out of a workspace's store, and puts a
-// fresh Workspace in the place of the one that may have kept some of it.
-func (s *Service) erase(old *Workspace, run func(*Workspace) error) error {
-	s.mu.Lock()
-	busy := s.closed || s.workspaces[old.ID] != old || old.erasing
-	old.erasing = true
-	s.mu.Unlock()
-	if busy {
-		return fmt.Errorf("the workspace is being erased by another request: %w", storage.ErrBusy)
-	}
-	old.retire()
-	err := run(old)
+// replace puts a Workspace in the place of another, with no pack before it to
+// compare with; nil takes it and its sessions away.
+func (s *Service) replace(old, fresh *Workspace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return err
+	if s.workspaces[old.ID] == old {
+		delete(s.workspaces, old.ID)
+		if fresh != nil {
+			s.workspaces[old.ID] = fresh
+		}
 	}
-	fresh := old.renewed()
-	s.workspaces[old.ID] = fresh
 	for id, session := range s.sessions {
-		if session.Workspace == old {
+		if session.Workspace != old {
+			continue
+		}
+		delete(s.sessions, id)
+		if fresh != nil {
 			s.sessions[id] = &Session{ID: id, Workspace: fresh, model: session.Model(), last: map[layers.Layout]*lastPack{}}
 		}
 	}
-	return err
 }
 
 // retire ends what the workspace does in the background and what it stores
@@ -135,19 +129,5 @@ func (s *Service) EraseWorkspace(ctx context.Context, uri string) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.workspaces[ws.ID] != ws || ws.erasing {
-		return fmt.Errorf("the workspace is being erased by another request: %w", storage.ErrBusy)
-	}
-	for id, session := range s.sessions {
-		if session.Workspace == ws {
-			delete(s.sessions, id)
-		}
-	}
-	delete(s.workspaces, ws.ID)
-	if err := ws.close(); err != nil {
-		return err
-	}
-	return storage.Destroy(ctx, storage.Options{Dir: ws.opts.Dir, Timeout: openTimeout, Logf: ws.opts.Logf})
+	return s.shared.destroy(ctx, ws)
 }

@@ -3,14 +3,11 @@ package session
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"hexapla/layers"
-	"hexapla/layers/models"
-	"hexapla/layers/tokens"
+	"hexapla/storage"
 )
 
 // Options of a Service.
@@ -20,16 +17,19 @@ type Options struct {
 	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
 	Audit    AuditRetention                   // what the audit logs keep
 	Now      func() int64                     // Unix milliseconds; time.Now when nil
+	NoIndex  bool                             // search scans the stores, and no index is opened
 	Ticks    func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
 	Logf     func(format string, args ...any) // never given content; may be nil
 }
 
-// Service is every workspace that a process has open. Its methods may be
-// called from several goroutines; writes to one workspace take effect in the
-// order of the calls.
+// Service is what one client has open: its sessions, in workspaces that it may
+// share with other clients of the process. Its methods may be called from
+// several goroutines; writes to one workspace take effect in the order of the
+// calls, whichever client makes them.
 type Service struct {
-	opts   Options
-	tokens *tokens.Registry
+	shared *Workspaces
+	client ClientOptions
+	alone  bool // the workspaces are this client's own and end with it
 
 	mu         sync.Mutex // guards what follows
 	closed     bool
@@ -37,28 +37,11 @@ type Service struct {
 	sessions   map[string]*Session   // by id
 }
 
-// New returns a Service without open workspaces.
+// New returns a Service without open workspaces, which it shares with nobody.
 func New(opts Options) *Service {
-	if opts.Policy == (layers.Policy{}) {
-		opts.Policy = layers.DefaultPolicy()
-	}
-	if opts.Profiles == (layers.Profiles{}) {
-		opts.Profiles = layers.DefaultProfiles()
-	}
-	if opts.Now == nil {
-		opts.Now = func() int64 { return time.Now().UnixMilli() }
-	}
-	if opts.Ticks == nil {
-		start := time.Now()
-		opts.Ticks = func() int64 { return time.Since(start).Microseconds() }
-	}
-	if opts.Logf == nil {
-		opts.Logf = func(string, ...any) {}
-	}
-	return &Service{
-		opts: opts, tokens: tokens.NewRegistry(),
-		workspaces: map[string]*Workspace{}, sessions: map[string]*Session{},
-	}
+	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Audit: opts.Audit, Logf: opts.Logf})
+	s.alone = true
+	return s
 }
 
 // Session is one task thread of one agent in a workspace.
@@ -130,9 +113,11 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now, ok := s.workspaces[ws.ID]; ok { // another one, if something was forgotten meanwhile
-		ws = now
+	now, ok := s.workspaces[ws.ID] // another one, if something was forgotten meanwhile
+	if !ok {
+		return OpenReply{}, fmt.Errorf("the workspace was erased meanwhile: %w", storage.ErrBusy)
 	}
+	ws = now
 	if known, ok := s.sessions[reply.Session]; ok && known.Workspace != ws {
 		return OpenReply{}, invalid("session", "a session of this id is open in another workspace")
 	}
@@ -183,7 +168,7 @@ func (s *Service) Session(id string) (*Session, error) {
 
 // Counter returns the counter of a model's tokens; of the default model without
 // a name.
-func (s *Service) Counter(model string) layers.Counter { return s.tokens.ForModel(model) }
+func (s *Service) Counter(model string) layers.Counter { return s.shared.tokens.ForModel(model) }
 
 // WorkspaceByURI opens a workspace without a session, for listings.
 func (s *Service) WorkspaceByURI(ctx context.Context, uri string) (*Workspace, error) {
@@ -196,36 +181,44 @@ func (s *Service) WorkspaceByURI(ctx context.Context, uri string) (*Workspace, e
 func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, error) {
 	id := WorkspaceID(uri)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	ws, closed := s.workspaces[id], s.closed
+	s.mu.Unlock()
+	if closed {
 		return nil, ErrClosed
 	}
-	if ws, ok := s.workspaces[id]; ok {
+	if ws != nil {
 		return ws, nil
 	}
-	ws, err := openWorkspace(ctx, workspaceOptions{
-		ID: id, Dir: filepath.Join(s.opts.DataDir, "workspaces", id),
-		Policy: s.opts.Policy, Profiles: s.opts.Profiles, Audit: s.opts.Audit, Tokens: s.tokens, Models: models.Builtin(), Now: s.opts.Now, Ticks: s.opts.Ticks, Logf: s.opts.Logf,
-	})
+	ws, err := s.shared.open(ctx, id, s)
 	if err != nil {
 		return nil, err
 	}
-	s.workspaces[id] = ws
-	return ws, nil
-}
-
-// Close closes every workspace. Replies that were given are on disk already;
-// it flushes audit entries and stops the indexers.
-func (s *Service) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
-	var first error
-	for id, ws := range s.workspaces {
-		if err := ws.close(); err != nil && first == nil {
-			first = err
-		}
-		delete(s.workspaces, id)
+	if s.closed {
+		return nil, ErrClosed // Close lets go of it, or has done so
 	}
-	return first
+	// Something may have been forgotten meanwhile, which puts another in its place.
+	s.workspaces[id] = s.shared.current(ws)
+	return s.workspaces[id], nil
+}
+
+// Has reports whether the client has a workspace open.
+func (s *Service) Has(workspace string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.workspaces[workspace] != nil
+}
+
+// Close lets go of the client's workspaces; those that no other client has open
+// are closed. Replies that were given are on disk already; closing flushes audit
+// entries and stops the indexers.
+func (s *Service) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	if s.alone {
+		return s.shared.Close()
+	}
+	return s.shared.release(s)
 }

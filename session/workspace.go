@@ -38,7 +38,9 @@ type workspaceOptions struct {
 	Models   models.Table
 	Now      func() int64
 	Ticks    func() int64
-	Logf     func(format string, args ...any)
+	// NoIndex leaves the index closed: search scans the store.
+	NoIndex bool
+	Logf    func(format string, args ...any)
 }
 
 // Workspace is one root folder's memory: a store, its index and what is cached
@@ -72,7 +74,7 @@ type Workspace struct {
 	openings    bounded[string, opened]               // of conversations
 	profileSets bounded[int64, profileRecord]         // by sequence
 	retiring    sync.RWMutex                          // held for reading while something derived is stored
-	erasing     bool                                  // guarded by Service.mu
+	erasing     bool                                  // guarded by Workspaces.mu
 	retired     bool                                  // another Workspace took its place; nothing derived is stored any more
 
 	stop    context.CancelFunc
@@ -87,15 +89,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 	if err != nil {
 		return nil, err
 	}
-	ix, err := index.Open(ctx, index.Options{
-		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
-	})
-	if err != nil {
-		// The index is a projection: without it search scans the store.
-		opts.Logf("workspace %s: no index: %v", opts.ID, err)
-		ix = nil
-	}
-	ws := newWorkspace(opts, store, ix, settingsDigest(settingsOf(&opts)))
+	ws := newWorkspace(opts, store, openIndex(ctx, opts, store), settingsDigest(settingsOf(&opts)))
 	ws.start()
 	return ws, nil
 }
@@ -117,6 +111,23 @@ func (ws *Workspace) start() {
 	ws.stop = stop
 	ws.stopped.Go(func() { ws.engine.Run(run) })
 	ws.stopped.Go(func() { ws.runPrefetch(run) })
+}
+
+// openIndex opens the workspace's index; nil when that cannot be, or shall not.
+// The index is a projection: without it search scans the store.
+func openIndex(ctx context.Context, opts workspaceOptions, store *storage.Store) *index.Index {
+	if opts.NoIndex {
+		opts.Logf("workspace %s: the index is off, search scans the store", opts.ID)
+		return nil
+	}
+	ix, err := index.Open(ctx, index.Options{
+		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
+	})
+	if err != nil {
+		opts.Logf("workspace %s: no index: %v", opts.ID, err)
+		return nil
+	}
+	return ix
 }
 
 // under returns the same workspace under other settings with a digest, to build

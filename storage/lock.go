@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hexapla/internal/filelock"
 )
 
 const lockFile = "lock"
@@ -57,7 +59,7 @@ func waitLock(ctx context.Context, f *os.File, shared bool, timeout time.Duratio
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("lock: %w", err)
 		}
-		ok, err := tryLock(f, shared)
+		ok, err := filelock.Try(f, shared)
 		if err != nil {
 			return fmt.Errorf("lock: %w", err)
 		}

@@ -20,13 +20,14 @@ type server struct {
 
 // startServer starts `hexapla serve` on a data folder and initializes it, with
 // the members of the packing policy and of the profiles that are to differ from
-// the default, as JSON, if there are any.
+// the default, as JSON, if there are any. It speaks to the daemon that has the
+// folder, if one runs; a command starts none.
 func startServer(ctx context.Context, p program, dataDir, policy, profiles string) (*server, error) {
 	self, err := p.self()
 	if err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, self, "serve", "--data-dir", dataDir)
+	cmd := exec.CommandContext(ctx, self, "serve", "--daemon", daemonExisting, "--data-dir", dataDir)
 	cmd.Stderr = p.errs
 	cmd.WaitDelay = 5 * time.Second
 	client, err := rpc.StartChild(ctx, cmd, rpc.ClientOptions{})
@@ -100,7 +101,7 @@ func explain(err error) error {
 	case wire.KindBudgetTooSmall:
 		return fmt.Errorf("%w; --budget %d would do", err, remote.Data.SmallestTotal)
 	case wire.KindLocked:
-		return fmt.Errorf("%w; an editor has this workspace open: name another folder with --data-dir, or close it there", err)
+		return fmt.Errorf("%w; process %d has this workspace open without a daemon: name another folder with --data-dir, or close it there", err, remote.Data.PID)
 	}
 	return err
 }

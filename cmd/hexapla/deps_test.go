@@ -31,19 +31,21 @@ var mayImport = map[string][]string{
 	"layers/rendering":    {"layers", "layers/canonical"},
 	"layers/answer":       {"layers", "layers/canonical"},
 	"layers/fence":        {},
-	"storage":             {"layers"},
+	"storage":             {"layers", "internal/filelock"},
 	"storage/storagetest": {"layers", "storage"},
 	"index":               {"layers"},
 	"retrieval":           {"layers", "layers/terms", "index", "storage"},
 	"session":             {"layers", "layers/answer", "layers/canonical", "layers/tokens", "layers/digest", "layers/fence", "layers/terms", "layers/models", "storage", "index", "retrieval", "internal/billing"},
 	"rpc":                 {"rpc/wire", "session", "layers", "layers/answer", "layers/rendering", "retrieval", "storage"},
+	"rpc/daemon":          {"internal/filelock"},
 	"rpc/wire":            {},
 	"rpc/wire/gen":        {"rpc/wire"},
-	"cmd/hexapla":         {"rpc", "rpc/wire", "session", "storage", "layers", "layers/rendering", "layers/models", "layers/tokens", "internal/transcript", "internal/billing", "internal/needs"},
+	"cmd/hexapla":         {"rpc", "rpc/daemon", "rpc/wire", "session", "storage", "layers", "layers/rendering", "layers/models", "layers/tokens", "internal/transcript", "internal/billing", "internal/needs"},
 	"internal/transcript": {"layers"},
 	"internal/billing":    {"layers", "layers/models"},
 	"internal/needs":      {"layers", "layers/digest"},
 	"internal/shareddata": {},
+	"internal/filelock":   {},
 }
 
 // onlyIn says which libraries one package alone may import, and why.
@@ -57,7 +59,7 @@ var onlyIn = []struct {
 	{"go.lsp.dev/", []string{"rpc"}, "only the connection knows JSON-RPC"},
 	{"github.com/pkoukk/", nil, "counting is our own; the library is the oracle of its tests and the source of its ranks"},
 	{"net/http", nil, "nothing leaves the machine"},
-	{"net", nil, "nothing leaves the machine"},
+	{"net", []string{"rpc/daemon", "cmd/hexapla"}, "nothing leaves the machine: TestSockets"},
 }
 
 func loadPackages(t *testing.T) []*packages.Package {
@@ -110,6 +112,33 @@ func TestImports(t *testing.T) {
 					t.Errorf("%s must not import %s: %s", name, path, rule.reason)
 				}
 			}
+		}
+	}
+}
+
+// TestSockets: of package net only Unix sockets are used.
+func TestSockets(t *testing.T) {
+	t.Parallel()
+	allowed := []string{"Conn", "UnixConn", "UnixListener", "UnixAddr", "ListenUnix", "Dialer", "ErrClosed"}
+	for _, pkg := range loadPackages(t) {
+		for _, file := range pkg.Syntax {
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					x, ok := n.X.(*ast.Ident)
+					if !ok {
+						return true
+					}
+					if of, ok := pkg.TypesInfo.Uses[x].(*types.PkgName); ok && of.Imported().Path() == "net" && !slices.Contains(allowed, n.Sel.Name) {
+						t.Errorf("%s: net.%s", pkg.Fset.Position(n.Pos()), n.Sel.Name)
+					}
+				case *ast.BasicLit:
+					if pkg.PkgPath == module+"/rpc/daemon" && (strings.HasPrefix(n.Value, `"tcp`) || strings.HasPrefix(n.Value, `"udp`)) {
+						t.Errorf("%s: %s", pkg.Fset.Position(n.Pos()), n.Value)
+					}
+				}
+				return true
+			})
 		}
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"hexapla/rpc/daemon"
 )
 
 // version of the program. rpc/wire has the version of the protocol.
@@ -29,18 +31,18 @@ const (
 	exitUsage   = 2 // the command line was not understood
 )
 
-func main() { os.Exit(main1(os.Args[1:])) }
+func main() { os.Exit(main1(os.Args[1:], nil)) }
 
 // main1 is the whole program except for the end of the process: it runs one
 // command line with the process's standard streams and environment and returns
 // the exit code.
-func main1(args []string) int {
+func main1(args []string, as *daemon.Release) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	return run(ctx, args, program{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr,
 		getenv: os.Getenv, home: os.UserHomeDir, getwd: os.Getwd, self: os.Executable,
-		columns: columns,
+		columns: columns, as: as,
 	})
 }
 
@@ -53,6 +55,7 @@ type program struct {
 	getwd     func() (string, error)
 	self      func() (string, error) // path of this program, to start it again as a server
 	columns   func(io.Writer) int    // width of a terminal; 0 when w is none
+	as        *daemon.Release        // what this program says it is to daemons; the truth when nil
 }
 
 // usageError is an error in how a command was called.
@@ -127,7 +130,7 @@ It never calls a model and never uses the network.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("data-dir", "", "folder of the stores (default: $HEXAPLA_DATA_DIR, else the user's data folder)")
-	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newChanges(p), newProblems(p), newForget(p), newDoctor(p), newVerify(p), newRepair(p), newBackup(p), newRestore(p), newExport(p), newCompact(p), newVersion(p))
+	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newChanges(p), newProblems(p), newDaemon(p), newForget(p), newDoctor(p), newVerify(p), newRepair(p), newBackup(p), newRestore(p), newExport(p), newCompact(p), newVersion(p))
 	return root
 }
 

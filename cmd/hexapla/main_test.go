@@ -19,12 +19,22 @@ const asProgram = "HEXAPLA_TEST_AS_PROGRAM"
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) == "1" {
-		main()
+	if path := os.Getenv(knock); path != "" {
+		os.Exit(knockAt(path))
 	}
-	// Whatever the commands under test start is the program.
-	if err := os.Setenv(asProgram, "1"); err != nil {
-		panic(err)
+	if os.Getenv(asProgram) == "1" {
+		os.Exit(main1(os.Args[1:], claimedRelease()))
+	}
+	// Whatever the commands under test start is the program. Tests that are not
+	// about the daemon do without one, unless the environment asks for it.
+	settings := map[string]string{asProgram: "1"}
+	if os.Getenv("HEXAPLA_DAEMON") == "" {
+		settings["HEXAPLA_DAEMON"] = "off"
+	}
+	for name, value := range settings {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -96,6 +106,7 @@ func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
 		"hexapla": {"--help"}, "serve": {"serve", "--help"}, "replay": {"replay", "--help"}, "eval": {"eval", "--help"},
 		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "clusters": {"clusters", "--help"}, "stats": {"stats", "--help"}, "changes": {"changes", "--help"}, "problems": {"problems", "--help"}, "forget": {"forget", "--help"}, "doctor": {"doctor", "--help"}, "verify": {"verify", "--help"}, "repair": {"repair", "--help"}, "backup": {"backup", "--help"}, "restore": {"restore", "--help"}, "export": {"export", "--help"}, "compact": {"compact", "--help"}, "version": {"version", "--help"},
+		"daemon": {"daemon", "--help"}, "daemon-status": {"daemon", "status", "--help"}, "daemon-stop": {"daemon", "stop", "--help"},
 	} {
 		o := hexapla(t, nil, args...)
 		if o.code != 0 || o.errs != "" {
@@ -133,6 +144,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"eval", "--data", "x", "--set", "compaction", "--budgets", "few"}, "invalid argument"},
 		{[]string{"eval", "--data", "x", "--set", "compaction", "--budgets", ""}, "invalid argument"},
 		{[]string{"serve", "now"}, "unknown command"},
+		{[]string{"serve", "--daemon", "perhaps"}, `--daemon "perhaps"`},
+		{[]string{"daemon", "now"}, "unknown command"},
 		{[]string{"pack", "--budget", "-1"}, "--budget -1"},
 		{[]string{"pack", "--layout", "x"}, `--layout "x"`},
 		{[]string{"pack", "--as-of", "yesterday"}, "must be a sequence number, or a time such as"},

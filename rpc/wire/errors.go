@@ -57,6 +57,9 @@ const (
 	KindStorageFull      Kind = "storage_full"
 	KindStorage          Kind = "storage"
 	KindReadOnly         Kind = "read_only"
+
+	// What only a process between client and server says.
+	KindDaemonUnresponsive Kind = "daemon_unresponsive"
 )
 
 // Committed says whether a failed write took effect.
@@ -85,6 +88,8 @@ type ErrorData struct {
 	SmallestTotal int64 `json:"smallestTotal,omitempty"`
 	// For budget_too_small: what that total is made of.
 	NeverDropped *NeverDropped `json:"neverDropped,omitempty"`
+	// For locked: the process that has the store open, where that is known.
+	PID int `json:"pid,omitempty"`
 	// For internal errors: what to look for in the log.
 	Incident string `json:"incident,omitempty"`
 }
@@ -131,6 +136,7 @@ func Kinds() []KindRow {
 		{KindStorageFull, CodeRequestFailed, true, "The disk is full; reads still work."},
 		{KindStorage, CodeRequestFailed, true, "The store could not be read or written."},
 		{KindReadOnly, CodeRequestFailed, false, "The store cannot be written to."},
+		{KindDaemonUnresponsive, CodeRequestFailed, true, "The daemon that has the stores open does not answer; a write may still take effect."},
 	}
 }
 

@@ -37,7 +37,8 @@ export type Kind =
   | 'corrupt'
   | 'storage_full'
   | 'storage'
-  | 'read_only';
+  | 'read_only'
+  | 'daemon_unresponsive';
 
 /** Committed says whether a failed write took effect. */
 export type Committed = 'no' | 'yes' | 'unknown';
@@ -643,6 +644,8 @@ export interface ErrorData {
   smallestTotal?: integer;
   /** For budget_too_small: what that total is made of. */
   neverDropped?: NeverDropped;
+  /** For locked: the process that has the store open, where that is known. */
+  pid?: integer;
   /** For internal errors: what to look for in the log. */
   incident?: string;
 }

@@ -88,6 +88,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "storage_full"
 ---| "storage"
 ---| "read_only"
+---| "daemon_unresponsive"
 
 ---Committed says whether a failed write took effect.
 ---@alias hexapla.Committed
@@ -405,6 +406,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field limit? integer # The limit that was passed, in the unit of the parameter.
 ---@field smallestTotal? integer # For budget_too_small: the smallest total, in tokens, that works.
 ---@field neverDropped? hexapla.NeverDropped # For budget_too_small: what that total is made of.
+---@field pid? integer # For locked: the process that has the store open, where that is known.
 ---@field incident? string # For internal errors: what to look for in the log.
 
 ---NeverDropped is what must be in a pack, in counted tokens.
