@@ -37,7 +37,7 @@ func recordToolLoop(c *child) {
 func renderPack(c *child, format string) (wire.PackBuildResult, wire.Pack) {
 	c.t.Helper()
 	result := call[wire.PackBuildResult](c, wire.MethodPackBuild, wire.PackBuildParams{
-		Session: "s", Budget: wire.Budget{Total: 2500}, Render: format,
+		Session: "s", Budget: wire.Budget{Total: 2600}, Render: format,
 		System: &wire.SystemPrompt{Environment: "Go 1.26, Linux.", Guardrails: "Ask before you delete files."},
 	})
 	var pack wire.Pack
@@ -92,7 +92,7 @@ func TestRenderings(t *testing.T) {
 		}
 	}
 	var remote *rpc.Error
-	err := c.Call(t.Context(), wire.MethodPackBuild, wire.PackBuildParams{Session: "s", Budget: wire.Budget{Total: 2500}, Render: "morse"}, nil)
+	err := c.Call(t.Context(), wire.MethodPackBuild, wire.PackBuildParams{Session: "s", Budget: wire.Budget{Total: 2600}, Render: "morse"}, nil)
 	if !asRemote(err, &remote) || remote.Data.Path != "render" {
 		t.Errorf("render morse: %v", err)
 	}
@@ -101,7 +101,7 @@ func TestRenderings(t *testing.T) {
 		{Role: "assistant", ToolCalls: []wire.ToolCall{{ID: "toolu_03", Name: "Bash", Input: map[string]any{"command": "ls"}}}},
 	}})
 	pending := call[wire.PackBuildResult](c, wire.MethodPackBuild, wire.PackBuildParams{
-		Session: "s", Budget: wire.Budget{Total: 2500}, Render: string(rendering.OpenAIChat), Input: &wire.UserInput{Type: "tool_response", Content: "go.mod"},
+		Session: "s", Budget: wire.Budget{Total: 2600}, Render: string(rendering.OpenAIChat), Input: &wire.UserInput{Type: "tool_response", Content: "go.mod"},
 	})
 	if body := string(pending.Rendering.Body); !strings.Contains(body, `"role":"tool","tool_call_id":"toolu_03"`) {
 		t.Errorf("a result in the input is not paired: %s", body)
@@ -109,7 +109,7 @@ func TestRenderings(t *testing.T) {
 	c.stop()
 
 	cli := func(args ...string) outcome {
-		return hexapla(t, nil, append([]string{"pack", "--data-dir", dir, "--workspace", "/home/dev/project", "--budget", "2500"}, args...)...)
+		return hexapla(t, nil, append([]string{"pack", "--data-dir", dir, "--workspace", "/home/dev/project", "--budget", "2600"}, args...)...)
 	}
 	chat := cli("--render", "openai-chat")
 	if chat.code != 0 || !strings.HasPrefix(chat.out, `{"messages":[`) || !strings.HasSuffix(chat.out, "}\n") {
