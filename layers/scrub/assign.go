@@ -143,7 +143,7 @@ func findPassword(f *finder, at, end int) {
 	switch {
 	case !notDummy(value) || follows == '(' || follows == '{' && quoted == 0:
 	case quoted != 0 && isPassword(value),
-		quoted != 0 && setting && len(value) >= 6 && !strings.ContainsAny(value, " \t"),
+		quoted != 0 && op == '=' && tight && f.upperName(at) && len(value) >= 6 && isSetting(value) && !strings.ContainsAny(value, " \t+"),
 		quoted == 0 && setting && isSetting(value) && (isPassword(value) || f.upperName(at)),
 		quoted == 0 && !isCode(value) && isPassword(value):
 		f.found(f.rules.password, s, span{at, s.end})
@@ -195,7 +195,7 @@ func isPassword(s string) bool {
 	sh := shapeOf(s)
 	special := strings.ContainsAny(s, "!@#$%^&*+?~=")
 	switch {
-	case strings.Contains(s, "://") || strings.HasPrefix(s, "./") || strings.HasPrefix(s, "/"):
+	case strings.Contains(s, "://") || strings.HasPrefix(s, "./") || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "0x") || s[0] == '*' && isName(s[1:]):
 		return false
 	case sh.letters() == 0:
 		return sh.digits >= 6 && sh.other == 0 || special && sh.digits > 0 && len(s) >= 6
@@ -315,7 +315,7 @@ func (f *finder) prose(r *rule, at, i int, accept func(string) bool) {
 		case c == ' ' || c == '\t' || c == ',':
 			i++
 			continue
-		case c == ':' || c == '=':
+		case c == ':':
 			is = true
 			i++
 			continue
@@ -327,7 +327,7 @@ func (f *finder) prose(r *rule, at, i int, accept func(string) bool) {
 				return
 			}
 			continue
-		case strings.IndexByte("\n\r(){}[]<>;|", c) >= 0:
+		case strings.IndexByte("\n\r(){}[]<>;|=", c) >= 0:
 			return
 		}
 		s := f.value(i, 0)

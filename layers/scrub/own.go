@@ -12,7 +12,7 @@ func ownRules() []*rule {
 		{id: "private-key", label: "private-key", keywords: []string{"-----begin"}, mode: coded, find: findPEM},
 		{id: "url-password", label: labelCredential, keywords: []string{"://"}, mode: coded, find: findURL},
 		{id: "password", label: labelCredential, mode: coded, find: findPassword, keywords: []string{
-			"passw", "passphrase", "pwd", "passwort", "db_pass", "dbpass", "_pass=", "_pass:", " pass=", " pass:", "\npass=", "\npass:", "user_pass", "login_pass",
+			"passw", "passphrase", "pwd", "passwort", "db_pass", "dbpass", "_pass=", "_pass:", "_pass\"", "_pass'", "user_pass", "login_pass",
 		}},
 		{id: "token", label: labelCredential, mode: coded, find: findToken, keywords: []string{
 			"token", "secret", "apikey", "api_key", "api-key", "api key", "access_key", "accesskey", "access key", "private_key", "privatekey",
@@ -24,7 +24,7 @@ func ownRules() []*rule {
 		{id: "basic", label: labelCredential, keywords: []string{"basic"}, mode: coded, find: findBasic},
 		{id: "cookie", label: labelCredential, mode: coded, find: findCookie, keywords: []string{"cookie"}},
 		{id: "session-cookie", label: labelCredential, mode: anchored, reach: 600, keywords: []string{"sessionid=", "session_id=", "jsessionid=", "phpsessid=", "connect.sid=", "session=", "sid=", "sessid="},
-			source: `^(?i)(?:sessionid|session_id|jsessionid|phpsessid|connect\.sid|session|sid|sessid)=["']?([\w.%+/:=-]{16,512})`, accept: isOpaque},
+			source: `^(?i)(?:sessionid|session_id|jsessionid|phpsessid|connect\.sid|session|sid|sessid)=["']?([\w.%+/:=-]{16,})`, accept: isOpaque},
 		{id: "netrc", label: labelCredential, mode: anchored, reach: 512, keywords: []string{"login ", "machine "},
 			source: `^(?i)(?:machine\s+\S+\s+)?login\s+\S+\s+password\s+(\S{3,256})`, accept: notDummy},
 		{id: "flag-password", label: labelCredential, mode: anchored, reach: 512, keywords: []string{"--password", "--passwd", "--pass", "--token", "--secret", "--api-key"},
@@ -46,7 +46,7 @@ func ownRules() []*rule {
 		{id: "azure-sas", label: labelCredential, mode: anchored, reach: 300, keywords: []string{"sig="},
 			source: `^(?i)sig=([A-Za-z0-9%+/]{30,200}={0,2})`, accept: isOpaque},
 		{id: "query-token", label: labelCredential, mode: anchored, reach: 600, keywords: []string{"token=", "apikey=", "api_key=", "signature=", "secret=", "?key=", "&key=", "?code=", "auth=", "access_key="},
-			source: `^(?i)[?&]?(?:token|apikey|api_key|signature|secret|key|code|auth|access_key)=([\w.~%+/-]{12,500})`, accept: isOpaque},
+			source: `^(?i)[?&]?(?:token|apikey|api_key|signature|secret|key|code|auth|access_key)=([\w.~%+/-]{12,})`, accept: isOpaque},
 	}
 	for _, f := range forms {
 		r := &rule{id: f.id, label: f.id, mode: anchored, reach: 512, source: "^" + f.source, entropy: f.entropy}
@@ -62,13 +62,13 @@ var forms = []struct {
 	id, keywords, source string
 	entropy              float64
 }{
-	{"anthropic-token", "sk-ant-", `sk-ant-[a-z0-9]{2,12}-[A-Za-z0-9_-]{20,200}`, 3},
-	{"openai-token", "sk-proj- sk-svcacct- sk-admin- sk-or-v1-", `sk-(?:proj|svcacct|admin|or-v1)-[A-Za-z0-9_-]{20,250}`, 3},
+	{"anthropic-token", "sk-ant-", `sk-ant-[a-z0-9]{2,12}-[A-Za-z0-9_-]{20,}`, 3},
+	{"openai-token", "sk-proj- sk-svcacct- sk-admin- sk-or-v1-", `sk-(?:proj|svcacct|admin|or-v1)-[A-Za-z0-9_-]{20,}`, 3},
 	{"api-secret-key", "sk-", `sk-([A-Za-z0-9]{32,100})(?:[^A-Za-z0-9_-]|$)`, 3.5},
 	{"webhook-secret", "whsec_", `whsec_[A-Za-z0-9+/=_-]{16,128}`, 3},
 	{"discord-webhook", "/api/webhooks/", `/api(?:/v\d+)?/webhooks/\d{15,22}/([\w-]{40,100})`, 3},
-	{"slack-client-token", "xoxc- xoxd-", `xox[cd]-[\w%-]{20,400}`, 3},
-	{"google-oauth-token", "ya29.", `ya29\.[\w-]{30,400}`, 3},
+	{"slack-client-token", "xoxc- xoxd-", `xox[cd]-[\w%-]{20,}`, 3},
+	{"google-oauth-token", "ya29.", `ya29\.[\w-]{30,}`, 3},
 	{"google-oauth-secret", "gocspx-", `GOCSPX-[\w-]{24,40}`, 3},
 	{"google-refresh-token", "1//0", `1//0[\w-]{30,150}`, 3},
 	{"huggingface-token", "hf_", `hf_[A-Za-z0-9]{30,60}`, 3},
@@ -81,13 +81,13 @@ var forms = []struct {
 	{"figma-token", "figd_", `figd_[\w-]{30,80}`, 3},
 	{"nvidia-key", "nvapi-", `nvapi-[\w-]{40,120}`, 3},
 	{"tavily-key", "tvly-", `tvly-[\w-]{20,80}`, 3},
-	{"github-token", "ghp_ gho_ ghu_ ghs_ ghr_", `gh[pousr]_[A-Za-z0-9]{36,255}`, 3},
+	{"github-token", "ghp_ gho_ ghu_ ghs_ ghr_", `gh[pousr]_[A-Za-z0-9]{36,}`, 3},
 	{"gitlab-token", "glpat- gldt- glrt- glptt- glft-", `gl(?:pat|dt|rt|ptt|ft)-[\w-]{20,100}`, 3},
-	{"password-hash", "$2a$ $2b$ $2y$ $5$ $6$ $y$ $argon2 $apr1$", `(?:\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}|\$[56y]\$[^\s:"']{20,200}|\$argon2[a-z]{1,2}\$[^\s:"']{40,200}|\$apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{20,24})`, 3},
+	{"password-hash", "$2a$ $2b$ $2y$ $5$ $6$ $y$ $argon2 $apr1$", `(?:\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}|\$[56y]\$[^\s:"']{20,}|\$argon2[a-z]{1,2}\$[^\s:"']{40,}|\$apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{20,24})`, 3},
 	{"discord-bot-token", "bot m bot n bot o", `(?i:bot )[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,40}`, 3},
 	{"stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_", `[sr]k_(?:live|test)_[A-Za-z0-9]{16,120}`, 3},
 	{"telegram-token", ":aa", `:(AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)`, 3.5},
-	{"jwt", "eyj", `eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,8000}(?:\.[A-Za-z0-9_-]{10,1000})?`, 3},
+	{"jwt", "eyj", `eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]{10,})?`, 3},
 }
 
 // findPEM finds private keys: what stands between the lines that begin and end

@@ -94,7 +94,7 @@ func (f *finder) number(i int) (end int) {
 		groups++
 		digits += last - from
 	}
-	if p.Cards {
+	if p.Cards && before != '-' && before != '+' {
 		stop := last
 		if groups > 1 && !cardGroups(sizes[:groups]) {
 			stop = end
@@ -120,8 +120,6 @@ func cardGroups(sizes []int) bool {
 		return sizes[0] == 4 && sizes[1] == 4 && sizes[2] == 4 && sizes[3] == 4
 	case len(sizes) == 3:
 		return sizes[0] == 4 && sizes[1] == 6 && (sizes[2] == 5 || sizes[2] == 4)
-	case len(sizes) == 5:
-		return sizes[0] == 4 && sizes[1] == 4 && sizes[2] == 4 && sizes[3] == 4 && sizes[4] == 3
 	}
 	return false
 }
@@ -148,13 +146,13 @@ func isCard(s string) bool {
 	known := false
 	switch {
 	case d[0] == 4:
-		known = n == 13 || n == 16 || n == 19
+		known = n == 16
 	case two >= 51 && two <= 55, four >= 2221 && four <= 2720:
 		known = n == 16
 	case two == 34 || two == 37:
 		known = n == 15
 	case four == 6011, two == 65, four/10 >= 644 && four/10 <= 649, two == 62, two == 35:
-		known = n == 16 || n == 19
+		known = n == 16
 	case two == 36 || two == 38 || four/10 >= 300 && four/10 <= 305:
 		known = n == 14 || n == 16
 	}

@@ -113,7 +113,7 @@ func assignsAt(text string, end int) bool {
 	length, mixed := 0, false
 	for ; i < len(text) && length < 160; i++ {
 		c := text[i]
-		if !isToken(c) || c == '%' {
+		if !isToken(c) && c != ':' && c != '|' {
 			break
 		}
 		length++

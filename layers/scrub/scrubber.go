@@ -227,7 +227,8 @@ func (f *finder) repeat() {
 	var values []string
 	for _, h := range f.hits {
 		value := f.text[h.start:h.end]
-		if h.end-h.start >= minRepeated && h.end-h.start <= maxSecret && !h.rule.pii && !slices.Contains(values, value) {
+		long := h.end-h.start >= minRepeated && h.end-h.start <= maxSecret
+		if long && !h.rule.pii && (!h.rule.context() || shapeOf(value).changes >= 3) && !slices.Contains(values, value) {
 			if values = append(values, value); len(values) == maxRepeated {
 				break
 			}
