@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 
@@ -18,6 +19,7 @@ type BackendOptions struct {
 	DataDir string       // where the workspaces' stores lie
 	Log     *slog.Logger // until a client listens; nil discards
 	Now     func() int64 // Unix milliseconds; the system's clock when nil
+	Random  io.Reader    // where keys of new stores come from; crypto/rand.Reader when nil
 }
 
 // NewBackend returns the backend that serves workspaces from a data folder.
@@ -27,7 +29,7 @@ func NewBackend(opts BackendOptions) Backend {
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
-	b.options = session.Options{DataDir: opts.DataDir, Now: opts.Now, Logf: func(format string, args ...any) {
+	b.options = session.Options{DataDir: opts.DataDir, Now: opts.Now, Random: opts.Random, Logf: func(format string, args ...any) {
 		b.logger().Warn(fmt.Sprintf(format, args...))
 	}}
 	return b
@@ -45,7 +47,7 @@ type backend struct {
 
 // Handlers implements Backend.
 func (b *backend) Handlers() map[string]Handler {
-	return map[string]Handler{
+	return b.atDoor(map[string]Handler{
 		wire.MethodSessionOpen:          Typed(b.sessionOpen),
 		wire.MethodSessionList:          Typed(b.sessionList),
 		wire.MethodSessionClose:         Typed(b.sessionClose),
@@ -85,7 +87,7 @@ func (b *backend) Handlers() map[string]Handler {
 		wire.MethodAuditQuery:           Typed(b.auditQuery),
 		wire.MethodInstructionsGet:      Typed(b.instructionsGet),
 		wire.MethodMetricsGet:           Typed(b.metricsGet),
-	}
+	})
 }
 
 // Initialize implements Backend.
@@ -93,8 +95,9 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var options struct {
-		Policy json.RawMessage `json:"policy"`
-		Audit  json.RawMessage `json:"audit"`
+		Policy  json.RawMessage `json:"policy"`
+		Audit   json.RawMessage `json:"audit"`
+		Secrets json.RawMessage `json:"secrets"`
 	}
 	if info.Options != nil {
 		if err := json.Unmarshal(info.Options, &options); err != nil {
@@ -119,6 +122,9 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 			return e
 		}
 		b.options.Audit = retention
+	}
+	if err := b.setSecrets(options.Secrets); err != nil {
+		return err
 	}
 	b.service = session.New(b.options)
 	b.peer, b.log = info.Peer, info.Peer.Log()

@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -10,6 +12,7 @@ import (
 
 	"hexapla/layers"
 	"hexapla/layers/models"
+	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
 )
 
@@ -21,6 +24,8 @@ type Options struct {
 	Now     func() int64                     // Unix milliseconds; time.Now when nil
 	Ticks   func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
 	Logf    func(format string, args ...any) // never given content; may be nil
+	Secrets *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
+	Random  io.Reader                        // where keys of new stores come from; crypto/rand.Reader when nil
 }
 
 // Service is every workspace that a process has open. Its methods may be
@@ -29,6 +34,10 @@ type Options struct {
 type Service struct {
 	opts   Options
 	tokens *tokens.Registry
+	// rules are compiled beside the first request. foreign scrubs for nobody's
+	// workspace.
+	rules   func() *scrub.Rules
+	foreign func() *scrub.Scrubber
 
 	mu         sync.Mutex // guards what follows
 	closed     bool
@@ -51,10 +60,32 @@ func New(opts Options) *Service {
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
 	}
-	return &Service{
+	if opts.Random == nil {
+		opts.Random = rand.Reader
+	}
+	s := &Service{
 		opts: opts, tokens: tokens.NewRegistry(),
 		workspaces: map[string]*Workspace{}, sessions: map[string]*Session{},
 	}
+	s.rules = sync.OnceValue(func() *scrub.Rules {
+		if opts.Secrets != nil {
+			return opts.Secrets
+		}
+		rules, err := scrub.Compile(scrub.DefaultSettings())
+		if err != nil { // the built-in rules are the program's own
+			panic("the built-in rules cannot be used: " + err.Error())
+		}
+		return rules
+	})
+	s.foreign = sync.OnceValue(func() *scrub.Scrubber {
+		key := make([]byte, 32)
+		if _, err := io.ReadFull(rand.Reader, key); err != nil {
+			panic("no random bytes: " + err.Error())
+		}
+		return s.rules().With(key)
+	})
+	go s.rules() // takes 20 ms, which the first session need not wait for
+	return s
 }
 
 // Session is one task thread of one agent in a workspace.
@@ -104,14 +135,8 @@ const (
 // OpenSession opens a session, and its workspace if need be. Opening a session
 // that exists resumes it.
 func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, error) {
-	if req.URI == "" {
-		return OpenReply{}, invalid("workspace.uri", "must not be empty")
-	}
-	if len(req.URI) > maxURI {
-		return OpenReply{}, &InvalidError{Path: "workspace.uri", Message: "too long", Limit: maxURI}
-	}
-	if strings.ContainsRune(req.URI, 0) {
-		return OpenReply{}, invalid("workspace.uri", "must not contain NUL")
+	if err := checkURI(req.URI); err != nil {
+		return OpenReply{}, err
 	}
 	if err := validSessionID(req.Session); err != nil {
 		return OpenReply{}, err
@@ -119,6 +144,9 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	ws, err := s.openWorkspace(ctx, req.URI)
 	if err != nil {
 		return OpenReply{}, err
+	}
+	if len(ws.scrubber.Find(req.Session)) > 0 {
+		return OpenReply{}, invalid("session", "must not be a secret")
 	}
 	reply, err := ws.openSession(ctx, req)
 	if err != nil {
@@ -143,6 +171,18 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	}
 	session.mu.Unlock()
 	return reply, err
+}
+
+func checkURI(uri string) error {
+	switch {
+	case uri == "":
+		return invalid("workspace.uri", "must not be empty")
+	case len(uri) > maxURI:
+		return &InvalidError{Path: "workspace.uri", Message: "too long", Limit: maxURI}
+	case strings.ContainsRune(uri, 0):
+		return invalid("workspace.uri", "must not contain NUL")
+	}
+	return nil
 }
 
 func validSessionID(id string) error {
@@ -198,7 +238,7 @@ func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, er
 	}
 	ws, err := openWorkspace(ctx, workspaceOptions{
 		ID: id, Dir: filepath.Join(s.opts.DataDir, "workspaces", id),
-		Policy: s.opts.Policy, Audit: s.opts.Audit, Tokens: s.tokens, Models: models.Builtin(), Now: s.opts.Now, Ticks: s.opts.Ticks, Logf: s.opts.Logf,
+		Policy: s.opts.Policy, Audit: s.opts.Audit, Tokens: s.tokens, Models: models.Builtin(), Now: s.opts.Now, Ticks: s.opts.Ticks, Logf: s.opts.Logf, Rules: s.rules(), Random: s.opts.Random,
 	})
 	if err != nil {
 		return nil, err

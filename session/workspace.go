@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"hexapla/layers"
 	"hexapla/layers/digest"
 	"hexapla/layers/models"
+	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
 	"hexapla/retrieval"
 	"hexapla/storage"
@@ -32,6 +34,8 @@ type workspaceOptions struct {
 	Now    func() int64
 	Ticks  func() int64
 	Logf   func(format string, args ...any)
+	Rules  *scrub.Rules
+	Random io.Reader
 }
 
 // Workspace is one root folder's memory: a store, its index and what is cached
@@ -41,7 +45,8 @@ type Workspace struct {
 
 	opts        workspaceOptions
 	store       *storage.Store
-	index       *index.Index // nil when it could not be opened
+	scrubber    *scrub.Scrubber // see Service.Admit
+	index       *index.Index    // nil when it could not be opened
 	engine      *retrieval.Engine
 	threads     threadCache
 	heads       headCache
@@ -66,13 +71,14 @@ type Workspace struct {
 
 func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, error) {
 	store, err := storage.Open(ctx, storage.Options{
-		Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf,
+		Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf, Random: opts.Random,
 		AuditEntries: opts.Audit.Entries, AuditBytes: opts.Audit.Bytes, AuditAge: time.Duration(opts.Audit.Days) * 24 * time.Hour, AuditTime: auditTime,
 	})
 	if err != nil {
 		return nil, err
 	}
 	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: policyDigest(opts.Policy), prefetch: newPrefetch()}
+	ws.scrubber = opts.Rules.With(store.Key(placeholderKey))
 	ix, err := index.Open(ctx, index.Options{
 		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
 	})
@@ -95,7 +101,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 func (ws *Workspace) withPolicy(policy layers.Policy) *Workspace {
 	opts := ws.opts
 	opts.Policy = policy
-	return &Workspace{ID: ws.ID, opts: opts, store: ws.store, index: ws.index, engine: ws.engine, settings: policyDigest(policy)}
+	return &Workspace{ID: ws.ID, opts: opts, store: ws.store, index: ws.index, engine: ws.engine, scrubber: ws.scrubber, settings: policyDigest(policy)}
 }
 
 func (ws *Workspace) close() error {

@@ -139,6 +139,8 @@ export interface ResponseIngestResult {
   turnNumber: integer;
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** InstructionsGetParams chooses a provider's form. */
@@ -533,6 +535,8 @@ export interface ConversationEditResult {
   toolResults: CompressedToolResult[];
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** ConversationVersion is what a conversation was before an edit. */
@@ -574,6 +578,8 @@ export interface ConversationAliasResult {
   conversation: string;
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** ContextDeferralsParams asks for what waits. */
@@ -1660,6 +1666,8 @@ export interface PackBuildResult {
   loss?: PackLoss;
   /** The pack in the shape asked for with render. Not part of the checksum. */
   rendering?: Rendering;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /**
@@ -2038,6 +2046,8 @@ export interface SessionOpenResult {
   conversations: integer;
   /** Id of the session's conversation in progress, if any. */
   ongoing?: string;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** SessionListParams names a workspace by URI or by an open session. */
@@ -2139,6 +2149,8 @@ export interface ConversationRecordResult {
   servedDeferred?: ContextItem[];
   /** Context requests that waited for too long. */
   expired?: Deferral[];
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** ConversationGetParams names a conversation and a detail. */
@@ -2222,6 +2234,8 @@ export interface ToolRecordResult {
   sequence: integer;
   /** Things the client should know, such as "text_normalised". */
   warnings: string[];
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** BlobReadParams names stored bytes. */
@@ -2276,6 +2290,8 @@ export interface HousekeepingApplyResult {
   flagged: Flag[];
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** ContextRequestParams carries context requests. */
@@ -2400,6 +2416,8 @@ export interface ContextAnswer {
 export interface ContextRequestResult extends ContextAnswer {
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** SearchQueryParams is a search. */
@@ -2662,6 +2680,8 @@ export interface PinAddResult {
   pin: Pin;
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** PinRemoveParams names a pin. */

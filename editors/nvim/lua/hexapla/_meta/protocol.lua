@@ -134,6 +134,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field conversation string # The conversation.
 ---@field turnNumber integer # Number given to the assistant's turn.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---InstructionsGetParams chooses a provider's form.
 ---@class hexapla.InstructionsGetParams
@@ -339,6 +340,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field header hexapla.Header # The conversation's new header.
 ---@field toolResults hexapla.CompressedToolResult[] # Compressed form of each new tool result, in order.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---ConversationVersion is what a conversation was before an edit.
 ---@class hexapla.ConversationVersion
@@ -359,6 +361,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.ConversationAliasResult
 ---@field conversation string # The conversation that it stands for in the end.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---ContextDeferralsParams asks for what waits.
 ---@class hexapla.ContextDeferralsParams
@@ -890,6 +893,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field stability hexapla.Stability # What of this pack stays, and how it continues the one before. Not part of the checksum.
 ---@field loss? hexapla.PackLoss # What the session's pack before showed and this one does not, or in less detail; absent when that is nothing. Not part of the checksum.
 ---@field rendering? hexapla.Rendering # The pack in the shape asked for with render. Not part of the checksum.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---PackLoss counts what a pack lost against the one before it; hexapla/pack/receipt lists it,
 ---hexapla/pack/undo takes it back.
@@ -1068,6 +1072,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field sequence integer # The workspace's newest sequence number.
 ---@field conversations integer # Conversations in the workspace.
 ---@field ongoing? string # Id of the session's conversation in progress, if any.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---SessionListParams names a workspace by URI or by an open session.
 ---@class hexapla.SessionListParams
@@ -1122,6 +1127,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field warnings string[] # Things the client should know, such as "text_normalised".
 ---@field servedDeferred? hexapla.ContextItem[] # Context requests that waited for room, which these turns brought. They are part of the next pack.
 ---@field expired? hexapla.Deferral[] # Context requests that waited for too long.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---ConversationGetParams names a conversation and a detail.
 ---@class hexapla.ConversationGetParams
@@ -1163,6 +1169,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field duplicate boolean # Whether the same bytes were stored before.
 ---@field sequence integer # The workspace's newest sequence number.
 ---@field warnings string[] # Things the client should know, such as "text_normalised".
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---BlobReadParams names stored bytes.
 ---@class hexapla.BlobReadParams
@@ -1194,6 +1201,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field trimmed string[] # Fields that were over their cap and were trimmed.
 ---@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---ContextRequestParams carries context requests.
 ---@class hexapla.ContextRequestParams
@@ -1253,6 +1261,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---ContextRequestResult answers context requests.
 ---@class hexapla.ContextRequestResult : hexapla.ContextAnswer
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---SearchQueryParams is a search.
 ---@class hexapla.SearchQueryParams
@@ -1389,6 +1398,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.PinAddResult
 ---@field pin hexapla.Pin # The pin.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---PinRemoveParams names a pin.
 ---@class hexapla.PinRemoveParams
