@@ -39,16 +39,21 @@ func (s *Service) Admit(ctx context.Context, params any) []scrub.FamilyCount {
 		a.walk(root)
 		return scrub.Families(a.findings)
 	}
-	for i := range root.NumField() {
-		if !isSessionField(root.Type().Field(i)) {
-			a.field(root, i)
-		}
-	}
+	a.root(root)
 	return scrub.Families(a.findings)
 }
 
-func isSessionField(f reflect.StructField) bool {
-	return f.Name == "Session" && f.Type.Kind() == reflect.String
+// root scrubs the fields of the parameters themselves.
+func (a *admission) root(v reflect.Value) {
+	for i := range v.NumField() {
+		switch f := v.Type().Field(i); {
+		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			a.root(v.Field(i))
+		case f.Name == "Session" && f.Type.Kind() == reflect.String:
+		case f.Tag.Get("scrub") != "-" && f.IsExported():
+			a.walk(v.Field(i))
+		}
+	}
 }
 
 // scrubberOf finds the workspace that a request is for.
@@ -87,12 +92,6 @@ func (a *admission) text(s string) string {
 	clean, found := a.scrubber.Scrub(s)
 	a.findings = append(a.findings, found...)
 	return clean
-}
-
-func (a *admission) field(v reflect.Value, i int) {
-	if f := v.Type().Field(i); f.Tag.Get("scrub") != "-" && (f.IsExported() || f.Anonymous) {
-		a.walk(v.Field(i))
-	}
 }
 
 // walk scrubs every text that can be reached from a value.
