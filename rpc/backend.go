@@ -86,6 +86,7 @@ func (b *backend) Handlers() map[string]Handler {
 		wire.MethodPackUndo:             Typed(b.packUndo),
 		wire.MethodAuditQuery:           Typed(b.auditQuery),
 		wire.MethodInstructionsGet:      Typed(b.instructionsGet),
+		wire.MethodSecretsScan:          Typed(b.secretsScan),
 		wire.MethodMetricsGet:           Typed(b.metricsGet),
 	})
 }

@@ -25,15 +25,10 @@ func admissionOf(ctx context.Context) admission {
 // atDoor has the parameters of every handler pass the sessions' door.
 func (b *backend) atDoor(handlers map[string]Handler) map[string]Handler {
 	var admit admission = func(ctx context.Context, params any) map[string]int {
-		found := b.service.Admit(ctx, params)
-		if len(found) == 0 {
-			return nil
+		if found := b.service.Admit(ctx, params); len(found) > 0 {
+			return familiesToWire(found)
 		}
-		counts := make(map[string]int, len(found))
-		for _, f := range found {
-			counts[f.Family] = f.Count
-		}
-		return counts
+		return nil
 	}
 	for name, handler := range handlers {
 		handlers[name] = func(ctx context.Context, params json.RawMessage) (any, error) {
@@ -41,6 +36,14 @@ func (b *backend) atDoor(handlers map[string]Handler) map[string]Handler {
 		}
 	}
 	return handlers
+}
+
+func familiesToWire(families []scrub.FamilyCount) map[string]int {
+	counts := make(map[string]int, len(families))
+	for _, f := range families {
+		counts[f.Family] = f.Count
+	}
+	return counts
 }
 
 // tellScrubbed puts the counts into a result that has a place for them.

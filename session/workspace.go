@@ -46,7 +46,8 @@ type Workspace struct {
 	opts        workspaceOptions
 	store       *storage.Store
 	scrubber    *scrub.Scrubber // see Service.Admit
-	index       *index.Index    // nil when it could not be opened
+	naming      *naming
+	index       *index.Index // nil when it could not be opened
 	engine      *retrieval.Engine
 	threads     threadCache
 	heads       headCache
@@ -78,6 +79,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 		return nil, err
 	}
 	ws := &Workspace{ID: opts.ID, opts: opts, store: store, settings: policyDigest(opts.Policy), prefetch: newPrefetch()}
+	ws.naming = newNaming(opts.Rules.Settings())
 	ws.scrubber = opts.Rules.With(store.Key(placeholderKey))
 	ix, err := index.Open(ctx, index.Options{
 		Dir: filepath.Join(opts.Dir, "index"), StoreUUID: store.UUID(), Logf: opts.Logf, Timeout: openTimeout,
@@ -101,7 +103,7 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 func (ws *Workspace) withPolicy(policy layers.Policy) *Workspace {
 	opts := ws.opts
 	opts.Policy = policy
-	return &Workspace{ID: ws.ID, opts: opts, store: ws.store, index: ws.index, engine: ws.engine, scrubber: ws.scrubber, settings: policyDigest(policy)}
+	return &Workspace{ID: ws.ID, opts: opts, store: ws.store, index: ws.index, engine: ws.engine, scrubber: ws.scrubber, naming: ws.naming, settings: policyDigest(policy)}
 }
 
 func (ws *Workspace) close() error {

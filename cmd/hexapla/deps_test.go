@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"rpc":                 {"rpc/wire", "session", "layers", "layers/answer", "layers/rendering", "layers/scrub", "retrieval", "storage"},
 	"rpc/wire":            {},
 	"rpc/wire/gen":        {"rpc/wire"},
-	"cmd/hexapla":         {"rpc", "rpc/wire", "layers", "layers/rendering", "layers/models", "layers/tokens", "internal/transcript", "internal/billing", "internal/needs"},
+	"cmd/hexapla":         {"rpc", "rpc/wire", "layers", "layers/rendering", "layers/models", "layers/scrub", "layers/tokens", "internal/transcript", "internal/billing", "internal/needs"},
 	"internal/transcript": {"layers"},
 	"internal/billing":    {"layers", "layers/models"},
 	"internal/needs":      {"layers", "layers/digest"},

@@ -109,7 +109,8 @@ It never calls a model and never uses the network.`,
   hexapla stats --since 7d                    what packs saved and what summaries keep
   hexapla changes main.go                     who changed a file, when and what for
   hexapla problems "undefined: newRoot"       where an error was met before and what resolved it
-  hexapla clusters                            what its conversations are about, in groups`,
+  hexapla clusters                            what its conversations are about, in groups
+  hexapla secrets scan                        where secrets stand in what was recorded`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -126,7 +127,7 @@ It never calls a model and never uses the network.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("data-dir", "", "folder of the stores (default: $HEXAPLA_DATA_DIR, else the user's data folder)")
-	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newChanges(p), newProblems(p), newVersion(p))
+	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newChanges(p), newProblems(p), newSecrets(p), newVersion(p))
 	return root
 }
 

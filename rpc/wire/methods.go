@@ -82,6 +82,7 @@ const (
 	MethodPackReceipt          = "hexapla/pack/receipt"
 	MethodPackUndo             = "hexapla/pack/undo"
 	MethodAuditQuery           = "hexapla/audit/query"
+	MethodSecretsScan          = "hexapla/secrets/scan"
 	MethodInstructionsGet      = "hexapla/instructions/get"
 	MethodMetricsGet           = "hexapla/metrics/get"
 	EventPacked                = "hexapla/event/packed"
@@ -172,6 +173,8 @@ func Methods() []Method {
 			"Gives the pack before a pack again, and puts what was lost into the next one.", KindNotFound, KindOpIDReused, KindStorageFull),
 		request[AuditQueryParams, AuditQueryResult](MethodAuditQuery, ClassRead,
 			"Lists what packs were built, with what in them, what was dropped and why.", KindNotFound),
+		request[SecretsScanParams, SecretsScanResult](MethodSecretsScan, ClassRead,
+			"Looks for secrets and personal data in what was recorded, or in a text, and tells where, never what.", KindNotFound, KindTooLarge),
 		request[InstructionsGetParams, InstructionsGetResult](MethodInstructionsGet, ClassRead,
 			"Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context."),
 		request[MetricsGetParams, MetricsGetResult](MethodMetricsGet, ClassRead,

@@ -75,6 +75,8 @@ import type {
   ResponseIngestResult,
   SearchQueryParams,
   SearchQueryResult,
+  SecretsScanParams,
+  SecretsScanResult,
   SessionCloseParams,
   SessionCloseResult,
   SessionListParams,
@@ -3865,6 +3867,38 @@ export const auditQueryNewestResult = {
     "cursor": "4"
   } satisfies AuditQueryResult;
 
+// testdata/protocol/examples/secrets-scan/text.json
+export const secretsScanTextParams = {"session": "main", "text": "pay with\n4111 1111 1111 1111\n"} satisfies SecretsScanParams;
+export const secretsScanTextResult = {
+    "findings": [
+      {
+        "family": "card",
+        "placeholder": "[pii:card:5cc88c]",
+        "kind": "text",
+        "line": 2,
+        "offset": 9
+      }
+    ],
+    "families": {"card": 1},
+    "records": 0,
+    "blobs": 0,
+    "bytes": 29,
+    "damaged": 0,
+    "sequence": 94
+  } satisfies SecretsScanResult;
+
+// testdata/protocol/examples/secrets-scan/workspace.json
+export const secretsScanWorkspaceParams = {"session": "main"} satisfies SecretsScanParams;
+export const secretsScanWorkspaceResult = {
+    "findings": [],
+    "families": {},
+    "records": 94,
+    "blobs": 5,
+    "bytes": 13020,
+    "damaged": 0,
+    "sequence": 94
+  } satisfies SecretsScanResult;
+
 // testdata/protocol/examples/instructions-get/text.json
 export const instructionsGetTextParams = {"model": "gpt-4o"} satisfies InstructionsGetParams;
 export const instructionsGetTextResult = {
@@ -4540,11 +4574,18 @@ export const metricsGetCountsResult = {
       {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.091, "p95Ms": 4.096, "p99Ms": 4.096},
       {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
       {
-        "method": "hexapla/instructions/get",
-        "count": 3,
+        "method": "hexapla/secrets/scan",
+        "count": 2,
         "p50Ms": 0.431,
         "p95Ms": 0.512,
         "p99Ms": 0.512
+      },
+      {
+        "method": "hexapla/instructions/get",
+        "count": 3,
+        "p50Ms": 0.304,
+        "p95Ms": 0.724,
+        "p99Ms": 0.724
       }
     ]
   } satisfies MetricsGetResult;
@@ -4775,13 +4816,20 @@ export const metricsGetWindowResult = {
       {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 1.218, "p95Ms": 1.218, "p99Ms": 1.218},
       {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
       {
-        "method": "hexapla/instructions/get",
-        "count": 3,
+        "method": "hexapla/secrets/scan",
+        "count": 2,
         "p50Ms": 0.431,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
-      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 4.096, "p95Ms": 4.096, "p99Ms": 4.096}
+      {
+        "method": "hexapla/instructions/get",
+        "count": 3,
+        "p50Ms": 4.096,
+        "p95Ms": 4.096,
+        "p99Ms": 4.096
+      },
+      {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024}
     ]
   } satisfies MetricsGetResult;
 

@@ -2866,6 +2866,65 @@ export interface NotRestoredItem {
   reason: 'budget' | 'limit' | 'served' | 'pack_only';
 }
 
+/** SecretsScanParams asks for secrets in the workspace, or in a text. */
+export interface SecretsScanParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Look through this text, of at most 16 MiB, instead of the workspace. It is not stored. */
+  text?: string;
+  /** Most findings to list; 100 when absent, 1,000 at most. */
+  limit?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+}
+
+/** SecretFinding is a secret, or personal data, without its value. */
+export interface SecretFinding {
+  /** The rule that found it, such as "github-pat", "password" or "card". */
+  family: string;
+  /** What would stand in its place. The same value has the same everywhere in the workspace. */
+  placeholder: string;
+  /**
+   * "text" of the params, "output" of a tool, "audit" for the audit log, else the kind of the
+   * record, such as "turn", "trio", "context" or "pin".
+   */
+  kind: string;
+  /** Id of the record; of an audit entry its number. */
+  record?: string;
+  /** The conversation, if it is in one. */
+  conversation?: string;
+  /** The turn, if it is in one. */
+  turn?: integer;
+  /** SHA-256 of the tool output that it is in. */
+  blob?: string;
+  /** Sequence number of the record. */
+  sequence?: integer;
+  /** Line of the text, from 1. */
+  line?: integer;
+  /** Where it begins in its text, in bytes. */
+  offset: integer;
+}
+
+/** SecretsScanResult is what was found. */
+export interface SecretsScanResult {
+  /** In the order of the records, then the audit log, newest first. */
+  findings: SecretFinding[];
+  /** How often each family was found by this call, also what is not listed. */
+  families: { [name: string]: integer };
+  /** Records that were looked through. */
+  records: integer;
+  /** Tool outputs that were looked through. */
+  blobs: integer;
+  /** Bytes of text. */
+  bytes: integer;
+  /** Records and outputs that could not be read. */
+  damaged: integer;
+  /** Where to go on; absent at the end. A call ends after limit findings or 64 MiB of text. */
+  cursor?: string;
+  /** The workspace's sequence number up to which records are looked through. */
+  sequence: integer;
+}
+
 /**
  * Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
  * shown before, bears out. The sentence or entry that makes it was left out of header, summary
@@ -3186,6 +3245,15 @@ export const PackUndoRequest = {
 export const AuditQueryRequest = {
   method: 'hexapla/audit/query',
   type: new RequestType<AuditQueryParams, AuditQueryResult, ErrorData>('hexapla/audit/query'),
+} as const;
+
+/**
+ * Looks for secrets and personal data in what was recorded, or in a text, and tells where,
+ * never what.
+ */
+export const SecretsScanRequest = {
+  method: 'hexapla/secrets/scan',
+  type: new RequestType<SecretsScanParams, SecretsScanResult, ErrorData>('hexapla/secrets/scan'),
 } as const;
 
 /**

@@ -42,6 +42,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/pack/receipt" # Lists what a pack lost against the one before it, and which facts of that survived.
 ---| "hexapla/pack/undo" # Gives the pack before a pack again, and puts what was lost into the next one.
 ---| "hexapla/audit/query" # Lists what packs were built, with what in them, what was dropped and why.
+---| "hexapla/secrets/scan" # Looks for secrets and personal data in what was recorded, or in a text, and tells where, never what.
 ---| "hexapla/instructions/get" # Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context.
 ---| "hexapla/metrics/get" # Returns counts, sizes and latencies of a workspace and of this process.
 
@@ -1494,6 +1495,37 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field id string # As in Loss.
 ---@field handle string # As in Loss.
 ---@field reason "budget"|"limit"|"served"|"pack_only" # "budget" (maxTokens is used up), "limit" (over 200 things), "served" (it was served since, or is restored under another id) or "pack_only" (the pack before alone has it).
+
+---SecretsScanParams asks for secrets in the workspace, or in a text.
+---@class hexapla.SecretsScanParams
+---@field session string # An open session of the workspace.
+---@field text? string # Look through this text, of at most 16 MiB, instead of the workspace. It is not stored.
+---@field limit? integer # Most findings to list; 100 when absent, 1,000 at most.
+---@field cursor? string # Where to go on, from an earlier result.
+
+---SecretFinding is a secret, or personal data, without its value.
+---@class hexapla.SecretFinding
+---@field family string # The rule that found it, such as "github-pat", "password" or "card".
+---@field placeholder string # What would stand in its place. The same value has the same everywhere in the workspace.
+---@field kind string # "text" of the params, "output" of a tool, "audit" for the audit log, else the kind of the record, such as "turn", "trio", "context" or "pin".
+---@field record? string # Id of the record; of an audit entry its number.
+---@field conversation? string # The conversation, if it is in one.
+---@field turn? integer # The turn, if it is in one.
+---@field blob? string # SHA-256 of the tool output that it is in.
+---@field sequence? integer # Sequence number of the record.
+---@field line? integer # Line of the text, from 1.
+---@field offset integer # Where it begins in its text, in bytes.
+
+---SecretsScanResult is what was found.
+---@class hexapla.SecretsScanResult
+---@field findings hexapla.SecretFinding[] # In the order of the records, then the audit log, newest first.
+---@field families table<string, integer> # How often each family was found by this call, also what is not listed.
+---@field records integer # Records that were looked through.
+---@field blobs integer # Tool outputs that were looked through.
+---@field bytes integer # Bytes of text.
+---@field damaged integer # Records and outputs that could not be read.
+---@field cursor? string # Where to go on; absent at the end. A call ends after limit findings or 64 MiB of text.
+---@field sequence integer # The workspace's sequence number up to which records are looked through.
 
 ---Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
 ---shown before, bears out. The sentence or entry that makes it was left out of header, summary
