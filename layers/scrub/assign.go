@@ -331,7 +331,7 @@ func (f *finder) prose(r *rule, at, i int, accept func(string) bool) {
 			return
 		}
 		s := f.value(i, 0)
-		word := strings.TrimRight(text[s.start:s.end], ".!?:")
+		word := strings.TrimRight(text[s.start:s.end], ".:")
 		if word == "" {
 			return
 		}

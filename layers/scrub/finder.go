@@ -33,7 +33,10 @@ type finder struct {
 	windows []window // by rule
 	used    []uint16 // rules that have a window
 	held    []span   // placeholders
-	work    int      // bytes that were looked at beyond the pass itself
+	near    run      // that was looked at last
+	pem     struct{ end, done int }
+	cookie  int // up to where cookies were looked at
+	work    int // bytes that were looked at beyond the pass itself
 }
 
 // reset makes a finder ready for another text. Its memory is kept.
@@ -43,6 +46,7 @@ func (f *finder) reset(text string) {
 	}
 	f.text, f.hits, f.used, f.work = text, f.hits[:0], f.used[:0], 0
 	f.held = f.rules.placeholders(text)
+	f.near, f.pem.end, f.pem.done, f.cookie = run{}, -1, 0, 0
 }
 
 // run finds everything in the text. The hits may overlap.
@@ -98,32 +102,42 @@ func (f *finder) try(n int, use keywordUse, start, end int) {
 		}
 		f.anchor(n, r, start)
 	case inside:
-		first, last := f.runAround(start, end, r.minRun)
-		if last-first < r.minRun {
+		around := f.runAround(start, end)
+		if around.end-around.start < r.minRun {
 			return
 		}
 		if r.assigns {
-			first -= 128
+			around.start -= 128
 		}
-		f.widen(n, span{max(0, first-4), min(len(text), last+4)})
+		f.widen(n, span{max(0, around.start-4), min(len(text), around.end+4)})
 	case wide:
 		f.widen(n, span{max(0, start-r.reach), min(len(text), end+r.reach)})
 	}
 }
 
-// runAround returns the run of characters that a keyword is in. It looks for no
-// more than is needed to tell that the run is long enough, unless it is.
-func (f *finder) runAround(start, end, least int) (first, last int) {
-	text := f.text
-	first, last = start, end
-	for last < len(text) && last-end < maxRun && inRun(text[last]) {
-		last++
+// run is a run of characters that a secret of known form can be in.
+type run struct {
+	span
+	whole bool // it ends there; else only that much of it was looked at
+}
+
+// runAround returns the run of characters that a keyword is in, as much of it as
+// matters. A run is looked at once, and a very long one in steps.
+func (f *finder) runAround(start, end int) span {
+	if near := &f.near; start >= near.start && end <= near.end && (near.whole || near.end-end >= maxRun/2) {
+		return near.span
 	}
-	for first > 0 && start-first < 512 && inRun(text[first-1]) {
-		first--
+	text, r := f.text, run{span: span{start, end}}
+	for r.end < len(text) && r.end-end < maxRun && inRun(text[r.end]) {
+		r.end++
 	}
-	f.work += last - first
-	return first, last
+	for r.start > 0 && start-r.start < maxRun/4 && inRun(text[r.start-1]) {
+		r.start--
+	}
+	r.whole = r.end-end < maxRun
+	f.work += r.end - r.start
+	f.near = r
+	return r.span
 }
 
 // widen adds to the window of a rule, after running the expression on what it
@@ -215,8 +229,14 @@ func (f *finder) matched(r *rule, base int, m []int) {
 
 // found takes a value that a rule found, unless something says that it is none.
 func (f *finder) found(r *rule, s, match span) {
-	for s.start < s.end && f.text[s.end-1] == '\n' {
-		s.end--
+	for s.start < s.end && (f.text[s.end-1] == '\n' || f.text[s.end-1] == '\\') {
+		s.end-- // a backslash belongs to the quote behind it
+	}
+	if s.start >= s.end {
+		return
+	}
+	if c := f.text[s.start]; s.end-s.start > 2 && (c == '"' || c == '\'') && f.text[s.end-1] == c {
+		s.start, s.end = s.start+1, s.end-1
 	}
 	if s.start >= s.end || f.holds(s) {
 		return

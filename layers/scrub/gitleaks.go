@@ -14,6 +14,15 @@ import (
 // with what stands before the keyword in an identifier.
 const identifier = `(?i)[\w.-]{0,50}?(?:`
 
+// What gitleaks has end a secret. In JSON that is in a string an escaped quote does
+// as well, and in prose what ends a sentence or a bracket; the form of the secret
+// says enough there.
+const (
+	terminator        = `(?:[\x60'"\s;]|\\[nr]|$)`
+	terminatorInJSON  = `(?:[\x60'"\s;]|\\[nr"']|$)`
+	terminatorInProse = `(?:[\x60'"\s;,:!?)\[\]{}<>|&\\]|\.(?:\s|$)|$)`
+)
+
 // apart are rules of gitleaks whose keyword does not stand in the secret's own
 // run of characters, and that are no plain assignments. Their expression is tried
 // on a window of so many bytes around the keyword.
@@ -24,6 +33,13 @@ var apart = map[string]int{
 	"nuget-config-password": 400, "okta-access-token": 300, "privateai-api-token": 300,
 	"sourcegraph-access-token": 300, "sumologic-access-id": 300, "microsoft-teams-webhook": 400,
 	"atlassian-api-token": 400, "jwt-base64": 4000,
+}
+
+// besides are rules of gitleaks that are no assignments and still go by what stands
+// beside the value.
+var besides = []string{
+	"curl-auth-header", "curl-auth-user", "facebook-access-token", "freemius-secret-key", "kubernetes-secret-yaml", "nuget-config-password",
+	"sourcegraph-access-token", "sidekiq-sensitive-url", "gitlab-session-cookie",
 }
 
 // ownKeywords are used in place of gitleaks' where those are met too often and
@@ -103,6 +119,14 @@ func (r *rule) place() error {
 	assignment := strings.Contains(r.source, `(?:=|>|:{1,3}=`)
 	if assignment {
 		r.label = labelCredential
+	}
+	if slices.Contains(besides, r.id) {
+		r.label = labelCredential
+	}
+	if assignment {
+		r.source = strings.ReplaceAll(r.source, terminator, terminatorInJSON)
+	} else {
+		r.source = strings.ReplaceAll(r.source, terminator, terminatorInProse)
 	}
 	if reach := apart[r.id]; reach > 0 {
 		r.mode, r.reach = wide, reach

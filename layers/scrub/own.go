@@ -27,8 +27,8 @@ func ownRules() []*rule {
 			source: `^(?i)(?:sessionid|session_id|jsessionid|phpsessid|connect\.sid|session|sid|sessid)=["']?([\w.%+/:=-]{16,})`, accept: isOpaque},
 		{id: "netrc", label: labelCredential, mode: anchored, reach: 512, keywords: []string{"login ", "machine "},
 			source: `^(?i)(?:machine\s+\S+\s+)?login\s+\S+\s+password\s+(\S{3,256})`, accept: notDummy},
-		{id: "flag-password", label: labelCredential, mode: anchored, reach: 512, keywords: []string{"--password", "--passwd", "--pass", "--token", "--secret", "--api-key"},
-			source: `^(?i)--(?:passw(?:or)?d|pass|token|secret|api-key)[= ]["']?([^\s"'-][^\s"']{3,256})`, accept: isFlagValue},
+		{id: "flag-password", label: labelCredential, mode: anchored, reach: 512, keywords: []string{"-password", "-passwd", "-pass", "-token", "-secret", "-key"},
+			source: `^(?i)-(?:passw(?:or)?d|pass|token|secret|key)[= ]["']?([^\s"'-][^\s"']{3,256})`, accept: isFlagValue},
 		{id: "sshpass", label: labelCredential, mode: anchored, reach: 300, keywords: []string{"sshpass"},
 			source: `^(?i)sshpass\s+-p\s*["']?([^\s"']{3,256})`, accept: notDummy},
 		{id: "mysql-password", label: labelCredential, mode: anchored, reach: 300, keywords: []string{"mysql", "mariadb"},
@@ -90,6 +90,9 @@ var forms = []struct {
 	{"jwt", "eyj", `eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]{10,})?`, 3},
 }
 
+// maxPEM bounds a block, in bytes.
+const maxPEM = 32 << 10
+
 // findPEM finds private keys: what stands between the lines that begin and end
 // them, or, where the end is missing, the lines that look like their content.
 func findPEM(f *finder, at, end int) {
@@ -99,14 +102,23 @@ func findPEM(f *finder, at, end int) {
 	if close < 0 || !strings.Contains(strings.ToUpper(head[:10+close]), "PRIVATE KEY") {
 		return
 	}
+	if at < f.pem.done {
+		return
+	}
 	from := at + 10 + close + 5
-	to := min(len(text), from+32<<10)
+	to := min(len(text), from+maxPEM)
 	f.work += len(head)
 	body := text[from:to]
+	if f.pem.end < from { // the next end, looked for once
+		f.pem.end = len(text)
+		if i := strings.Index(text[from:], "-----END"); i >= 0 {
+			f.pem.end = from + i
+		}
+		f.work += f.pem.end - from
+	}
 	stop := from
-	if i := strings.Index(body, "-----END"); i >= 0 {
-		f.work += i
-		stop = from + i + 8
+	if f.pem.end < to {
+		stop = f.pem.end + 8
 		if j := strings.Index(text[stop:min(len(text), stop+100)], "-----"); j >= 0 {
 			stop += j + 5
 		}
@@ -114,6 +126,7 @@ func findPEM(f *finder, at, end int) {
 		stop = from + contentLength(body)
 		f.work += stop - from
 	}
+	f.pem.done = stop
 	if stop-from < 32 { // a mention, not a key
 		return
 	}
@@ -252,6 +265,9 @@ func findBasic(f *finder, at, end int) {
 
 // findCookie finds the values of cookies in headers.
 func findCookie(f *finder, at, end int) {
+	if at < f.cookie {
+		return
+	}
 	i, op, _ := f.operator(end)
 	if op == 0 {
 		return
@@ -262,6 +278,7 @@ func findCookie(f *finder, at, end int) {
 		line = line[:n]
 	}
 	f.work += len(line)
+	f.cookie = i + len(line)
 	for at := 0; at < len(line); {
 		pair := line[at:]
 		next := len(line)

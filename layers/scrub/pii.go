@@ -306,7 +306,7 @@ func (f *finder) phoneAt(at int) (span, bool) {
 		start--
 	}
 	plus := strings.Contains(text[start:at], "+")
-	if !plus && f.rules.pii.Region == "" {
+	if !plus && (f.rules.pii.Region == "" || text[start] != '0' && text[start] != '(') {
 		return span{}, false
 	}
 	end, digits, last := at, 0, at
