@@ -17,6 +17,8 @@ import (
 
 	"hexapla/rpc"
 	"hexapla/rpc/wire"
+	"hexapla/session"
+	"hexapla/storage"
 )
 
 // planted are secrets that stand in no other text, made of a name.
@@ -260,6 +262,17 @@ func TestY6_NothingGetsPastTheDoor(t *testing.T) {
 	secrets = append(secrets, secret)
 	c.awaitIndex("s")
 	c.stop()
+	stores, err := filepath.Glob(filepath.Join(dir, "workspaces", "*"))
+	if err != nil || len(stores) == 0 {
+		t.Fatal("no stores: ", err)
+	}
+	kinds := 0
+	for _, store := range stores {
+		kinds = max(kinds, kindsKnown(t, store))
+	}
+	if kinds < 14 {
+		t.Errorf("records of %d kinds, want 14 or more", kinds)
+	}
 	files := filesWithAny(t, dir, secrets)
 	for _, found := range files {
 		t.Error(found)
@@ -275,6 +288,27 @@ func TestY6_NothingGetsPastTheDoor(t *testing.T) {
 		t.Errorf("%d fields, want 80 or more", fields)
 	}
 	t.Logf("%d fields, %d secrets", fields, 3*len(secrets))
+}
+
+// kindsKnown reads all records of a store, of which the sessions must know how to
+// find the texts, and counts their kinds.
+func kindsKnown(t *testing.T, dir string) int {
+	t.Helper()
+	store, err := storage.Open(t.Context(), storage.Options{Dir: dir, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	seen := map[string]bool{}
+	err = store.Scan(t.Context(), 0, store.Seq(), func(r storage.Record, _ []byte) error {
+		seen[r.Kind] = true
+		_, _, err := session.MapTexts(r.Kind, r.Body, func(text string) string { return text })
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return len(seen)
 }
 
 // filesWithAny reads every file of a folder and tells where a secret stands.
