@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 
@@ -19,6 +20,7 @@ type BackendOptions struct {
 	Log     *slog.Logger // until a client listens; nil discards
 	Now     func() int64 // Unix milliseconds; the system's clock when nil
 	NoIndex bool         // search scans the stores, and no index is opened
+	Random  io.Reader    // where keys of new stores come from; crypto/rand.Reader when nil
 }
 
 // NewBackend returns the backend of a server with one client, which has the
@@ -48,7 +50,7 @@ func (b *backend) Handlers() map[string]Handler {
 			return handle(session.WithClient(ctx, b.client), raw)
 		}
 	}
-	return handlers
+	return b.atDoor(handlers)
 }
 
 func (b *backend) methods() map[string]Handler {
@@ -95,6 +97,7 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodProfileSet:           Typed(b.profileSet),
 		wire.MethodAuditQuery:           Typed(b.auditQuery),
 		wire.MethodInstructionsGet:      Typed(b.instructionsGet),
+		wire.MethodSecretsScan:          Typed(b.secretsScan),
 		wire.MethodMetricsGet:           Typed(b.metricsGet),
 	}
 }
@@ -106,6 +109,7 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		Policy   json.RawMessage `json:"policy"`
 		Profiles json.RawMessage `json:"profiles"`
 		Audit    json.RawMessage `json:"audit"`
+		Secrets  json.RawMessage `json:"secrets"`
 	}
 	if info.Options != nil {
 		if err := json.Unmarshal(info.Options, &options); err != nil {
@@ -137,6 +141,10 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 			return e
 		}
 		client.Audit = retention
+	}
+	var err error
+	if client.Secrets, err = readSecrets(options.Secrets); err != nil {
+		return err
 	}
 	b.client = info.ClientName
 	b.mu.Lock()

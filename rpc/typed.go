@@ -24,9 +24,16 @@ func Typed[P, R any](fn func(context.Context, *P) (*R, error)) Handler {
 		if err := f.decode(ctx, raw, reflect.ValueOf(params).Elem()); err != nil {
 			return nil, err
 		}
+		var scrubbed map[string]int
+		if admit := admissionOf(ctx); admit != nil {
+			scrubbed = admit(ctx, params)
+		}
 		result, err := fn(ctx, params)
 		if err != nil || result == nil {
 			return nil, err
+		}
+		if len(scrubbed) > 0 {
+			tellScrubbed(result, scrubbed)
 		}
 		return result, nil
 	}

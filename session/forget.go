@@ -309,20 +309,5 @@ func eachString(body []byte, fn func(string)) {
 	if json.Unmarshal(body, &value) != nil {
 		return
 	}
-	var walk func(any)
-	walk = func(value any) {
-		switch value := value.(type) {
-		case string:
-			fn(value)
-		case []any:
-			for _, one := range value {
-				walk(one)
-			}
-		case map[string]any:
-			for _, one := range value { // the order does not matter: fn fills sets
-				walk(one)
-			}
-		}
-	}
-	walk(value)
+	stringsOf(value, fn)
 }

@@ -86,7 +86,7 @@ func (s *Service) replace(old, fresh *Workspace) {
 		}
 		delete(s.sessions, id)
 		if fresh != nil {
-			s.sessions[id] = &Session{ID: id, Workspace: fresh, model: session.Model(), last: map[layers.Layout]*lastPack{}}
+			s.sessions[id] = &Session{ID: id, Workspace: fresh, service: s, model: session.Model(), last: map[layers.Layout]*lastPack{}}
 		}
 	}
 }

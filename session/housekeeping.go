@@ -149,6 +149,7 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 	trio.Header.ID, trio.Summary.ConversationID = c.id, c.id
 	trio.Header.TokenCount = tokens
 	trio.Summary.Retrievable = true
+	ws.naming.trio(&trio)
 	ended := out.exchange.Conversation
 	ended.Outcome = trio.Header.Outcome
 	trio.Activity = digest.ActivityOf(ended, counter)
@@ -273,6 +274,7 @@ func (ws *Workspace) renew(tx *storage.Tx, r renewal) (renewed, error) {
 	if r.housekeeping != nil && r.housekeeping.LLM.CurrentContext != nil {
 		next = sayContext(next, *r.housekeeping.LLM.CurrentContext)
 	}
+	ws.naming.context(&next)
 	next, trimmed := digest.TrimCurrentContext(next, counter)
 	body := encode(next)
 	out := renewed{context: next, trimmed: trimmed}

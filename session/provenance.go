@@ -8,6 +8,9 @@ import (
 	"hexapla/storage"
 )
 
+// fenceKey is the purpose of the store's key that the mark of packs is made with.
+const fenceKey = "fence"
+
 // clientKey is the key of a context's client.
 type clientKey struct{}
 

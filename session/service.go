@@ -3,10 +3,12 @@ package session
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
 	"hexapla/layers"
+	"hexapla/layers/scrub"
 	"hexapla/storage"
 )
 
@@ -20,6 +22,8 @@ type Options struct {
 	NoIndex  bool                             // search scans the stores, and no index is opened
 	Ticks    func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
 	Logf     func(format string, args ...any) // never given content; may be nil
+	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
+	Random   io.Reader                        // where keys of new stores come from; crypto/rand.Reader when nil
 }
 
 // Service is what one client has open: its sessions, in workspaces that it may
@@ -30,16 +34,19 @@ type Service struct {
 	shared *Workspaces
 	client ClientOptions
 	alone  bool // the workspaces are this client's own and end with it
+	// foreign scrubs for nobody's workspace.
+	foreign func() *scrub.Scrubber
 
 	mu         sync.Mutex // guards what follows
 	closed     bool
 	workspaces map[string]*Workspace // by id
 	sessions   map[string]*Session   // by id
+	scrubbers  map[*storage.Store]*scrub.Scrubber
 }
 
 // New returns a Service without open workspaces, which it shares with nobody.
 func New(opts Options) *Service {
-	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Audit: opts.Audit, Logf: opts.Logf})
+	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Audit: opts.Audit, Secrets: opts.Secrets, Logf: opts.Logf})
 	s.alone = true
 	return s
 }
@@ -49,6 +56,7 @@ type Session struct {
 	ID        string
 	Workspace *Workspace
 
+	service  *Service
 	mu       sync.Mutex
 	model    string
 	last     map[layers.Layout]*lastPack // the pack before, to compare with
@@ -91,14 +99,8 @@ const (
 // OpenSession opens a session, and its workspace if need be. Opening a session
 // that exists resumes it.
 func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, error) {
-	if req.URI == "" {
-		return OpenReply{}, invalid("workspace.uri", "must not be empty")
-	}
-	if len(req.URI) > maxURI {
-		return OpenReply{}, &InvalidError{Path: "workspace.uri", Message: "too long", Limit: maxURI}
-	}
-	if strings.ContainsRune(req.URI, 0) {
-		return OpenReply{}, invalid("workspace.uri", "must not contain NUL")
+	if err := checkURI(req.URI); err != nil {
+		return OpenReply{}, err
 	}
 	if err := validSessionID(req.Session); err != nil {
 		return OpenReply{}, err
@@ -106,6 +108,9 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	ws, err := s.openWorkspace(ctx, req.URI)
 	if err != nil {
 		return OpenReply{}, err
+	}
+	if len(s.scrubberFor(ws).Find(req.Session)) > 0 {
+		return OpenReply{}, invalid("session", "must not be a secret")
 	}
 	reply, err := ws.openSession(ctx, req)
 	if err != nil {
@@ -123,7 +128,7 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	}
 	session, ok := s.sessions[reply.Session]
 	if !ok {
-		session = &Session{ID: reply.Session, Workspace: ws, last: map[layers.Layout]*lastPack{}}
+		session = &Session{ID: reply.Session, Workspace: ws, service: s, last: map[layers.Layout]*lastPack{}}
 		s.sessions[reply.Session] = session
 	}
 	session.mu.Lock()
@@ -135,6 +140,18 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	}
 	session.mu.Unlock()
 	return reply, err
+}
+
+func checkURI(uri string) error {
+	switch {
+	case uri == "":
+		return invalid("workspace.uri", "must not be empty")
+	case len(uri) > maxURI:
+		return &InvalidError{Path: "workspace.uri", Message: "too long", Limit: maxURI}
+	case strings.ContainsRune(uri, 0):
+		return invalid("workspace.uri", "must not contain NUL")
+	}
+	return nil
 }
 
 func validSessionID(id string) error {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"hexapla/layers/digest"
 	"hexapla/layers/fence"
 	"hexapla/layers/models"
+	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
 	"hexapla/retrieval"
 	"hexapla/storage"
@@ -41,6 +43,10 @@ type workspaceOptions struct {
 	// NoIndex leaves the index closed: search scans the store.
 	NoIndex bool
 	Logf    func(format string, args ...any)
+	// Rules are those of the client that opened the workspace; each client has its
+	// own at the door.
+	Rules  *scrub.Rules
+	Random io.Reader
 }
 
 // Workspace is one root folder's memory: a store, its index and what is cached
@@ -50,6 +56,7 @@ type Workspace struct {
 
 	opts        workspaceOptions
 	store       *storage.Store
+	naming      *naming
 	index       *index.Index // nil when it could not be opened
 	engine      *retrieval.Engine
 	threads     threadCache
@@ -83,7 +90,7 @@ type Workspace struct {
 
 func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, error) {
 	store, err := storage.Open(ctx, storage.Options{
-		Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf, Snapshots: keptSnapshots,
+		Dir: opts.Dir, Timeout: openTimeout, Now: opts.Now, Logf: opts.Logf, Random: opts.Random, Snapshots: keptSnapshots,
 		AuditEntries: opts.Audit.Entries, AuditBytes: opts.Audit.Bytes, AuditAge: time.Duration(opts.Audit.Days) * 24 * time.Hour, AuditTime: auditTime,
 	})
 	if err != nil {
@@ -98,8 +105,9 @@ func openWorkspace(ctx context.Context, opts workspaceOptions) (*Workspace, erro
 // have a digest.
 func newWorkspace(opts workspaceOptions, store *storage.Store, ix *index.Index, settings string) *Workspace {
 	ws := &Workspace{ID: opts.ID, opts: opts, store: store, index: ix, settings: settings, prefetch: newPrefetch()}
+	ws.naming = newNaming(opts.Rules.Settings())
 	if opts.Policy.Fence {
-		ws.fence = fence.New([]byte(ws.ID))
+		ws.fence = fence.New(store.Key(fenceKey))
 	}
 	return ws
 }

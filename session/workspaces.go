@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -10,6 +12,7 @@ import (
 
 	"hexapla/layers"
 	"hexapla/layers/models"
+	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
 	"hexapla/storage"
 )
@@ -24,6 +27,7 @@ import (
 type Workspaces struct {
 	opts   Options
 	tokens *tokens.Registry
+	rules  func() *scrub.Rules // the default ones, compiled beside the first request
 
 	mu     sync.Mutex // guards what follows
 	closed bool
@@ -45,6 +49,7 @@ type ClientOptions struct {
 	Policy   layers.Policy                    // the zero value means layers.DefaultPolicy
 	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
 	Audit    AuditRetention                   // what the audit logs keep
+	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
 	Logf     func(format string, args ...any) // never given content; may be nil
 }
 
@@ -61,7 +66,19 @@ func NewWorkspaces(opts Options) *Workspaces {
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
 	}
-	return &Workspaces{opts: opts, tokens: tokens.NewRegistry(), loaded: map[string]*opening{}}
+	if opts.Random == nil {
+		opts.Random = rand.Reader
+	}
+	w := &Workspaces{opts: opts, tokens: tokens.NewRegistry(), loaded: map[string]*opening{}}
+	w.rules = sync.OnceValue(func() *scrub.Rules {
+		rules, err := scrub.Compile(scrub.DefaultSettings())
+		if err != nil { // the built-in rules are the program's own
+			panic("the built-in rules cannot be used: " + err.Error())
+		}
+		return rules
+	})
+	go w.rules() // takes 20 ms, which the first session need not wait for
+	return w
 }
 
 // Client returns a Service for one client. It must be closed.
@@ -75,7 +92,18 @@ func (w *Workspaces) Client(opts ClientOptions) *Service {
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
 	}
-	return &Service{shared: w, client: opts, workspaces: map[string]*Workspace{}, sessions: map[string]*Session{}}
+	s := &Service{
+		shared: w, client: opts, workspaces: map[string]*Workspace{}, sessions: map[string]*Session{},
+		scrubbers: map[*storage.Store]*scrub.Scrubber{},
+	}
+	s.foreign = sync.OnceValue(func() *scrub.Scrubber {
+		key := make([]byte, 32)
+		if _, err := io.ReadFull(rand.Reader, key); err != nil {
+			panic("no random bytes: " + err.Error())
+		}
+		return s.rules().With(key)
+	})
+	return s
 }
 
 // Len returns how many workspaces are open.
@@ -116,7 +144,7 @@ func (w *Workspaces) open(ctx context.Context, id string, client *Service) (*Wor
 		}
 		w.mu.Unlock()
 		if first {
-			w.load(ctx, id, o)
+			w.load(ctx, id, o, client.rules())
 		}
 		select {
 		case <-o.ready:
@@ -134,11 +162,11 @@ func (w *Workspaces) open(ctx context.Context, id string, client *Service) (*Wor
 }
 
 // load opens the workspace for whoever waits for it.
-func (w *Workspaces) load(ctx context.Context, id string, o *opening) {
+func (w *Workspaces) load(ctx context.Context, id string, o *opening, rules *scrub.Rules) {
 	o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
 		ID: id, Dir: filepath.Join(w.opts.DataDir, "workspaces", id),
 		Policy: o.client.Policy, Profiles: o.client.Profiles, Audit: o.client.Audit, Tokens: w.tokens, Models: models.Builtin(),
-		Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
+		Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Rules: rules, Random: w.opts.Random, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
 	})
 	if o.err != nil {
 		w.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -12,9 +13,9 @@ import (
 // createData creates an empty store.db. bbolt's own creation is not safe
 // against loss of power, so it happens under another name, and the name is only
 // given to a file that is complete and on disk.
-func createData(root *os.Root, maxBytes int64) error {
+func createData(root *os.Root, maxBytes int64, random io.Reader) error {
 	temp := dataFile + tempSuffix
-	err := writeEmpty(root, temp, maxBytes)
+	err := writeEmpty(root, temp, maxBytes, random)
 	if err == nil {
 		err = root.Rename(temp, dataFile)
 	}
@@ -28,12 +29,12 @@ func createData(root *os.Root, maxBytes int64) error {
 	return nil
 }
 
-func writeEmpty(root *os.Root, name string, maxBytes int64) error {
+func writeEmpty(root *os.Root, name string, maxBytes int64, random io.Reader) error {
 	h, err := openHandle(root, name, boltOptions{maxBytes: maxBytes})
 	if err != nil {
 		return err
 	}
-	err = fillEmpty(h)
+	err = fillEmpty(h, random)
 	if err == nil {
 		err = h.file.Sync()
 	}
@@ -43,7 +44,11 @@ func writeEmpty(root *os.Root, name string, maxBytes int64) error {
 	return err
 }
 
-func fillEmpty(h *handle) error {
+func fillEmpty(h *handle, random io.Reader) error {
+	key, err := newRootKey(random)
+	if err != nil {
+		return err
+	}
 	tx, err := h.begin()
 	if err != nil {
 		return err
@@ -62,6 +67,7 @@ func fillEmpty(h *handle) error {
 		{metaSchema, schema{schemaFormat, schemaMinReader, schemaMinWriter}.encode()},
 		{metaUUID, []byte(newUUID())},
 		{metaState, state{}.encode()},
+		{metaKey, key},
 	} {
 		name := []byte(row.name)
 		if err := meta.Put(name, sealed(bucketMeta, name, row.value)); err != nil {

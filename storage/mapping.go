@@ -190,7 +190,7 @@ func (w *mapper) record(record, words *change) {
 // one maps a key of a bucket other than records and terms.
 func (w *mapper) one(c *change) error {
 	switch c.bucket {
-	case bucketMeta, bucketTimes:
+	case bucketMeta, bucketTimes, bucketWriters:
 		return nil
 	case bucketVersions:
 		if len(c.key) >= 8 && w.dropped[newest(c.key[len(c.key)-8:])] {

@@ -1,9 +1,12 @@
 package storage
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,6 +43,8 @@ type Options struct {
 	// Now is the clock for the times of commits, in Unix milliseconds; time.Now
 	// when nil.
 	Now func() int64
+	// Random is where the key of a new store comes from; crypto/rand.Reader when nil.
+	Random io.Reader
 	// Logf takes what is worth knowing but fails nothing; nil drops it.
 	Logf func(format string, args ...any)
 
@@ -68,6 +73,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
 	}
 	if o.Logf == nil {
 		o.Logf = func(string, ...any) {}
@@ -186,7 +194,7 @@ func (s *Store) prepareFolder(known *manifest) error {
 	} else if blobs {
 		return corrupt("store.db is missing, but there are blobs")
 	}
-	return createData(s.root, s.opts.MaxBytes)
+	return createData(s.root, s.opts.MaxBytes, s.opts.Random)
 }
 
 // openData opens store.db, which must be there, for its whole life.
@@ -203,10 +211,13 @@ func (s *Store) openData(known *manifest, timeout time.Duration) error {
 	if known != nil && known.LastSeq > id.state.seq {
 		s.opts.Logf("storage: the store ends at sequence %d, it was closed at %d: an older copy, or its last commit is damaged", id.state.seq, known.LastSeq)
 	}
-	if s.audit.last, err = lastAudit(h); err == nil {
-		s.day, err = lastDay(h)
+	if s.audit.last, err = lastAudit(h); err != nil {
+		return err
 	}
-	return err
+	if s.day, err = lastDay(h); err != nil {
+		return err
+	}
+	return s.settleKey(id.key)
 }
 
 // load opens store.db after it has been found sound, ours, and of a schema that
@@ -262,6 +273,7 @@ type identity struct {
 	schema schema
 	uuid   string
 	state  state
+	key    []byte // nil where there is none
 }
 
 // readIdentity reads the schema first: of a newer one nothing else is expected.
@@ -299,6 +311,12 @@ func readIdentity(h *handle) (id identity, err error) {
 	}
 	if id.state, err = decodeState(value); err != nil {
 		return id, err
+	}
+	if meta.Get([]byte(metaKey)) != nil {
+		if value, err = read(metaKey); err != nil {
+			return id, err
+		}
+		id.key = bytes.Clone(value)
 	}
 	for b := range buckets {
 		if b.required() && tx.Bucket([]byte(b.String())) == nil {

@@ -169,7 +169,7 @@ func (s *Store) remedy(ctx context.Context, remedy Remedy, known *manifest, how 
 	case RemedySnapshot:
 		return s.fromSnapshot(how.Snapshot)
 	case RemedyEmpty:
-		return writeEmpty(s.root, repairFile, s.opts.MaxBytes)
+		return writeEmpty(s.root, repairFile, s.opts.MaxBytes, s.opts.Random)
 	}
 	return fmt.Errorf("no remedy %q", remedy)
 }

@@ -29,6 +29,7 @@ type salvage struct {
 	bare  map[string]bool // keys without a value: versions and mentions
 	state state
 	uuid  string
+	key   []byte
 }
 
 // Salvaged counts what a salvage found.
@@ -137,6 +138,10 @@ func (s *salvage) meta(key string, content []byte) {
 	switch key {
 	case metaUUID:
 		s.uuid = string(content)
+	case metaKey:
+		if len(content) == keySize {
+			s.key = content
+		}
 	case metaState:
 		if st, err := decodeState(content); err == nil && st.commit > s.state.commit {
 			s.state = st
@@ -197,6 +202,9 @@ func (s *salvage) fill(h *handle, uuid string, done *Salvaged) error {
 	meta(metaSchema, schema{schemaFormat, schemaMinReader, schemaMinWriter}.encode())
 	meta(metaUUID, []byte(uuid))
 	meta(metaState, s.state.encode())
+	if s.key != nil { // else the next start makes one
+		meta(metaKey, s.key)
+	}
 	kept, versions := map[int64]bool{}, map[string]bool{}
 	for seq := int64(1); seq <= s.state.seq && err == nil; seq++ {
 		key := number(seq)
@@ -237,7 +245,7 @@ func (s *salvage) fill(h *handle, uuid string, done *Salvaged) error {
 			put(bucketMentions, []byte(key), nil)
 		}
 	}
-	for _, b := range []bucket{bucketCounters, bucketKeys, bucketTables, bucketAudit, bucketAuditSums, bucketBlobs, bucketTimes} {
+	for _, b := range []bucket{bucketCounters, bucketKeys, bucketTables, bucketAudit, bucketAuditSums, bucketBlobs, bucketTimes, bucketWriters} {
 		for _, key := range slices.Sorted(maps.Keys(s.found[b])) {
 			content, readErr := s.value(b, []byte(key), s.found[b][key])
 			if readErr != nil || !s.belongs(b, []byte(key), content) {
@@ -270,6 +278,8 @@ func (s *salvage) belongs(b bucket, key, content []byte) bool {
 	case bucketAuditSums:
 		_, ok := s.found[bucketAudit][string(content)]
 		return ok
+	case bucketWriters:
+		return len(key) == 8 && toNumber(key) <= s.state.seq
 	case bucketTimes:
 		return len(key) == 16 && toNumber(key[8:]) <= s.state.seq
 	case bucketCounters:

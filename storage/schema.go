@@ -17,7 +17,7 @@ const (
 
 // bucket is a bucket of store.db. Keys and values:
 //
-//	meta       "schema" → format, minReader, minWriter; "uuid"; "state"
+//	meta       "schema" → format, minReader, minWriter; "uuid"; "state"; "key"
 //	records    sequence → kind, id, parent, body
 //	terms      sequence → encoded terms
 //	versions   kind, id, newest sequence first → nothing
@@ -76,6 +76,7 @@ const (
 	metaSchema = "schema"
 	metaUUID   = "uuid"
 	metaState  = "state"
+	metaKey    = "key" // came later: absent in stores that no program since has opened for writing
 )
 
 // schema says who can read and write a store.

@@ -15,6 +15,8 @@ type Store struct {
 	lock *os.File
 	uuid string
 
+	rootKey []byte // see Key
+
 	seq    atomic.Int64   // newest sequence that is on disk and was told
 	writer sync.WaitGroup // the goroutine of writeLoop
 

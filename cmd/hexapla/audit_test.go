@@ -21,7 +21,7 @@ func startAuditing(t *testing.T, dir, bounds string) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "serve", "--data-dir", dir)
+	cmd := exec.Command(self, "serve", "--fixed-keys", "--data-dir", dir)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.Stderr = os.Stderr
 	client, err := rpc.StartChild(t.Context(), cmd, rpc.ClientOptions{})

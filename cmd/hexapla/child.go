@@ -21,13 +21,13 @@ type server struct {
 // startServer starts `hexapla serve` on a data folder and initializes it, with
 // the members of the packing policy and of the profiles that are to differ from
 // the default, as JSON, if there are any. It speaks to the daemon that has the
-// folder, if one runs; a command starts none.
-func startServer(ctx context.Context, p program, dataDir, policy, profiles string) (*server, error) {
+// folder, if one runs; a command starts none. args are more arguments of serve.
+func startServer(ctx context.Context, p program, dataDir, policy, profiles string, args ...string) (*server, error) {
 	self, err := p.self()
 	if err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, self, "serve", "--daemon", daemonExisting, "--data-dir", dataDir)
+	cmd := exec.CommandContext(ctx, self, append([]string{"serve", "--daemon", daemonExisting, "--data-dir", dataDir}, args...)...)
 	cmd.Stderr = p.errs
 	cmd.WaitDelay = 5 * time.Second
 	client, err := rpc.StartChild(ctx, cmd, rpc.ClientOptions{})

@@ -29,7 +29,7 @@ func startChild(t *testing.T, dataDir string) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "serve", "--data-dir", dataDir)
+	cmd := exec.Command(self, "serve", "--fixed-keys", "--data-dir", dataDir)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.Stderr = os.Stderr
 	client, err := rpc.StartChild(t.Context(), cmd, rpc.ClientOptions{})

@@ -45,7 +45,7 @@ func startRaw(t *testing.T) *rawServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "serve", "--data-dir", t.TempDir())
+	cmd := exec.Command(self, "serve", "--fixed-keys", "--data-dir", t.TempDir())
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	var log bytes.Buffer
 	cmd.Stderr = &log

@@ -35,7 +35,7 @@ type replayer struct {
 // start starts the server, unless it runs.
 func (r *replayer) start(ctx context.Context) (err error) {
 	if r.server == nil {
-		r.server, err = startServer(ctx, r.program, r.dir, r.options.policy, r.options.profiles)
+		r.server, err = startServer(ctx, r.program, r.dir, r.options.policy, r.options.profiles, "--fixed-keys")
 	}
 	return err
 }

@@ -30,6 +30,7 @@ const (
 func newServe(p program) *cobra.Command {
 	var mode string
 	var idle, silence time.Duration
+	var fixedKeys bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve an editor over standard input and output",
@@ -75,7 +76,7 @@ exit, and when the input ended cleanly.`,
 					return err
 				}
 			}
-			s := serving{program: p, dir: dir, mode: mode, idle: idle, silence: silence, log: slog.NewTextHandler(p.errs, &slog.HandlerOptions{Level: slog.LevelWarn})}
+			s := serving{program: p, dir: dir, mode: mode, fixedKeys: fixedKeys, idle: idle, silence: silence, log: slog.NewTextHandler(p.errs, &slog.HandlerOptions{Level: slog.LevelWarn})}
 			if code := s.run(cmd.Context(), out); code != 0 {
 				return exitError{code}
 			}
@@ -85,6 +86,8 @@ exit, and when the input ended cleanly.`,
 	cmd.Flags().StringVar(&mode, "daemon", "", "where the stores are open: `auto`, on, off or existing (default auto)")
 	cmd.Flags().DurationVar(&idle, "idle", idleTime, "how long a daemon that is started here stays without clients")
 	cmd.Flags().DurationVar(&silence, "silence", silenceTime, "how long a daemon that owes an answer may be silent")
+	cmd.Flags().BoolVar(&fixedKeys, "fixed-keys", false, "")
+	cobra.CheckErr(cmd.Flags().MarkHidden("fixed-keys"))
 	return cmd
 }
 
@@ -103,7 +106,11 @@ type serving struct {
 	program
 	dir, mode     string
 	idle, silence time.Duration
-	log           slog.Handler
+	// fixedKeys gives stores that are made in this process the same key each time,
+	// so that measurements and tests give the same bytes again. What is recorded
+	// into such a store is marked in a way that everybody knows.
+	fixedKeys bool
+	log       slog.Handler
 }
 
 func (s serving) run(ctx context.Context, out io.Writer) (exitCode int) {
@@ -117,11 +124,25 @@ func (s serving) run(ctx context.Context, out io.Writer) (exitCode int) {
 
 // options are those of a server in this process.
 func (s serving) options() rpc.Options {
+	backend := rpc.BackendOptions{DataDir: s.dir, Log: slog.New(s.log)}
+	if s.fixedKeys {
+		backend.Random = constant(0x5a)
+	}
 	return rpc.Options{
-		Backend: rpc.NewBackend(rpc.BackendOptions{DataDir: s.dir, Log: slog.New(s.log)}),
+		Backend: rpc.NewBackend(backend),
 		Version: version,
 		Log:     s.log,
 	}
+}
+
+// constant is a reader of one byte again and again.
+type constant byte
+
+func (c constant) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(c)
+	}
+	return len(p), nil
 }
 
 // connect finds a server for a forwarder.

@@ -91,6 +91,8 @@ type ResponseIngestResult struct {
 	TurnNumber int `json:"turnNumber"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // InstructionsGetParams chooses a provider's form.

@@ -4,7 +4,7 @@ package wire
 type Workspace struct {
 	// URI of the folder, as in LSP. Any scheme is accepted; only file URIs are
 	// normalised (drive letter, percent-encoding, trailing slash).
-	URI string `json:"uri"`
+	URI string `json:"uri" scrub:"-"`
 }
 
 // BlobRef names a stored tool output by its content.

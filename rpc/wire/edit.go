@@ -40,6 +40,8 @@ type ConversationEditResult struct {
 	ToolResults []CompressedToolResult `json:"toolResults"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // ConversationVersion is what a conversation was before an edit.
@@ -78,6 +80,8 @@ type ConversationAliasResult struct {
 	Conversation string `json:"conversation"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // ContextDeferralsParams asks for what waits.

@@ -84,6 +84,7 @@ const (
 	MethodPackReceipt          = "hexapla/pack/receipt"
 	MethodPackUndo             = "hexapla/pack/undo"
 	MethodAuditQuery           = "hexapla/audit/query"
+	MethodSecretsScan          = "hexapla/secrets/scan"
 	MethodInstructionsGet      = "hexapla/instructions/get"
 	MethodMetricsGet           = "hexapla/metrics/get"
 	EventPacked                = "hexapla/event/packed"
@@ -186,6 +187,8 @@ func Methods() []Method {
 			"Tells which profile is in force in a session, why, and what its numbers are.", KindNotFound),
 		request[ProfileSetParams, ProfileSetResult](MethodProfileSet, ClassWrite,
 			"Sets the profile of a session by hand, or has it chosen from the recent turns again.", KindNotFound, KindOpIDReused),
+		request[SecretsScanParams, SecretsScanResult](MethodSecretsScan, ClassRead,
+			"Looks for secrets and personal data in what was recorded, or in a text, and tells where, never what.", KindNotFound, KindTooLarge),
 		request[InstructionsGetParams, InstructionsGetResult](MethodInstructionsGet, ClassRead,
 			"Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context."),
 		request[MetricsGetParams, MetricsGetResult](MethodMetricsGet, ClassRead,

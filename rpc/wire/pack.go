@@ -85,6 +85,8 @@ type PackBuildResult struct {
 	Loss *PackLoss `json:"loss,omitempty"`
 	// The pack in the shape asked for with render. Not part of the checksum.
 	Rendering *Rendering `json:"rendering,omitempty"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // PackLoss counts what a pack lost against the one before it; hexapla/pack/receipt

@@ -30,6 +30,8 @@ type SessionOpenResult struct {
 	Conversations int `json:"conversations"`
 	// Id of the session's conversation in progress, if any.
 	Ongoing string `json:"ongoing,omitempty"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // SessionListParams names a workspace by URI or by an open session.
@@ -127,6 +129,8 @@ type ConversationRecordResult struct {
 	ServedDeferred []ContextItem `json:"servedDeferred,omitempty"`
 	// Context requests that waited for too long.
 	Expired []Deferral `json:"expired,omitempty"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // ConversationGetParams names a conversation and a detail.
@@ -212,6 +216,8 @@ type ToolRecordResult struct {
 	Sequence int64 `json:"sequence"`
 	// Things the client should know, such as "text_normalised".
 	Warnings []string `json:"warnings"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // BlobReadParams names stored bytes.
@@ -266,6 +272,8 @@ type HousekeepingApplyResult struct {
 	Flagged []Flag `json:"flagged"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // ContextRequestParams carries context requests.
@@ -378,6 +386,8 @@ type ContextRequestResult struct {
 	ContextAnswer
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // SearchQueryParams is a search.

@@ -27,6 +27,8 @@ type PinAddResult struct {
 	Pin Pin `json:"pin"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // PinRemoveParams names a pin.

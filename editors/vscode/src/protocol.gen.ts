@@ -141,6 +141,8 @@ export interface ResponseIngestResult {
   turnNumber: integer;
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** InstructionsGetParams chooses a provider's form. */
@@ -535,6 +537,8 @@ export interface ConversationEditResult {
   toolResults: CompressedToolResult[];
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** ConversationVersion is what a conversation was before an edit. */
@@ -576,6 +580,8 @@ export interface ConversationAliasResult {
   conversation: string;
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** ContextDeferralsParams asks for what waits. */
@@ -1706,6 +1712,8 @@ export interface PackBuildResult {
   loss?: PackLoss;
   /** The pack in the shape asked for with render. Not part of the checksum. */
   rendering?: Rendering;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /**
@@ -2100,6 +2108,8 @@ export interface SessionOpenResult {
   conversations: integer;
   /** Id of the session's conversation in progress, if any. */
   ongoing?: string;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** SessionListParams names a workspace by URI or by an open session. */
@@ -2201,6 +2211,8 @@ export interface ConversationRecordResult {
   servedDeferred?: ContextItem[];
   /** Context requests that waited for too long. */
   expired?: Deferral[];
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** ConversationGetParams names a conversation and a detail. */
@@ -2291,6 +2303,8 @@ export interface ToolRecordResult {
   sequence: integer;
   /** Things the client should know, such as "text_normalised". */
   warnings: string[];
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** BlobReadParams names stored bytes. */
@@ -2345,6 +2359,8 @@ export interface HousekeepingApplyResult {
   flagged: Flag[];
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** ContextRequestParams carries context requests. */
@@ -2469,6 +2485,8 @@ export interface ContextAnswer {
 export interface ContextRequestResult extends ContextAnswer {
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** SearchQueryParams is a search. */
@@ -2731,6 +2749,8 @@ export interface PinAddResult {
   pin: Pin;
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** PinRemoveParams names a pin. */
@@ -3043,6 +3063,65 @@ export interface NotRestoredItem {
    * or is restored under another id) or "pack_only" (the pack before alone has it).
    */
   reason: 'budget' | 'limit' | 'served' | 'pack_only';
+}
+
+/** SecretsScanParams asks for secrets in the workspace, or in a text. */
+export interface SecretsScanParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Look through this text, of at most 16 MiB, instead of the workspace. It is not stored. */
+  text?: string;
+  /** Most findings to list; 100 when absent, 1,000 at most. */
+  limit?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+}
+
+/** SecretFinding is a secret, or personal data, without its value. */
+export interface SecretFinding {
+  /** The rule that found it, such as "github-pat", "password" or "card". */
+  family: string;
+  /** What would stand in its place. The same value has the same everywhere in the workspace. */
+  placeholder: string;
+  /**
+   * "text" of the params, "output" of a tool, "audit" for the audit log, else the kind of the
+   * record, such as "turn", "trio", "context" or "pin".
+   */
+  kind: string;
+  /** Id of the record; of an audit entry its number. */
+  record?: string;
+  /** The conversation, if it is in one. */
+  conversation?: string;
+  /** The turn, if it is in one. */
+  turn?: integer;
+  /** SHA-256 of the tool output that it is in. */
+  blob?: string;
+  /** Sequence number of the record. */
+  sequence?: integer;
+  /** Line of the text, from 1. */
+  line?: integer;
+  /** Where it begins in its text, in bytes. */
+  offset: integer;
+}
+
+/** SecretsScanResult is what was found. */
+export interface SecretsScanResult {
+  /** In the order of the records, then the audit log, newest first. */
+  findings: SecretFinding[];
+  /** How often each family was found by this call, also what is not listed. */
+  families: { [name: string]: integer };
+  /** Records that were looked through. */
+  records: integer;
+  /** Tool outputs that were looked through. */
+  blobs: integer;
+  /** Bytes of text. */
+  bytes: integer;
+  /** Records and outputs that could not be read. */
+  damaged: integer;
+  /** Where to go on; absent at the end. A call ends after limit findings or 64 MiB of text. */
+  cursor?: string;
+  /** The workspace's sequence number up to which records are looked through. */
+  sequence: integer;
 }
 
 /**
@@ -3422,6 +3501,15 @@ export const ProfileGetRequest = {
 export const ProfileSetRequest = {
   method: 'hexapla/profile/set',
   type: new RequestType<ProfileSetParams, ProfileSetResult, ErrorData>('hexapla/profile/set'),
+} as const;
+
+/**
+ * Looks for secrets and personal data in what was recorded, or in a text, and tells where,
+ * never what.
+ */
+export const SecretsScanRequest = {
+  method: 'hexapla/secrets/scan',
+  type: new RequestType<SecretsScanParams, SecretsScanResult, ErrorData>('hexapla/secrets/scan'),
 } as const;
 
 /**

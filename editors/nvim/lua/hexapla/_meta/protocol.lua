@@ -46,6 +46,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/audit/query" # Lists what packs were built, with what in them, what was dropped and why.
 ---| "hexapla/profile/get" # Tells which profile is in force in a session, why, and what its numbers are.
 ---| "hexapla/profile/set" # Sets the profile of a session by hand, or has it chosen from the recent turns again.
+---| "hexapla/secrets/scan" # Looks for secrets and personal data in what was recorded, or in a text, and tells where, never what.
 ---| "hexapla/instructions/get" # Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context.
 ---| "hexapla/metrics/get" # Returns counts, sizes and latencies of a workspace and of this process.
 
@@ -141,6 +142,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field conversation string # The conversation.
 ---@field turnNumber integer # Number given to the assistant's turn.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---InstructionsGetParams chooses a provider's form.
 ---@class hexapla.InstructionsGetParams
@@ -346,6 +348,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field header hexapla.Header # The conversation's new header.
 ---@field toolResults hexapla.CompressedToolResult[] # Compressed form of each new tool result, in order.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---ConversationVersion is what a conversation was before an edit.
 ---@class hexapla.ConversationVersion
@@ -366,6 +369,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.ConversationAliasResult
 ---@field conversation string # The conversation that it stands for in the end.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---ContextDeferralsParams asks for what waits.
 ---@class hexapla.ContextDeferralsParams
@@ -921,6 +925,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field stability hexapla.Stability # What of this pack stays, and how it continues the one before. Not part of the checksum.
 ---@field loss? hexapla.PackLoss # What the session's pack before showed and this one does not, or in less detail; absent when that is nothing. Not part of the checksum.
 ---@field rendering? hexapla.Rendering # The pack in the shape asked for with render. Not part of the checksum.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---PackLoss counts what a pack lost against the one before it; hexapla/pack/receipt lists it,
 ---hexapla/pack/undo takes it back.
@@ -1103,6 +1108,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field sequence integer # The workspace's newest sequence number.
 ---@field conversations integer # Conversations in the workspace.
 ---@field ongoing? string # Id of the session's conversation in progress, if any.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---SessionListParams names a workspace by URI or by an open session.
 ---@class hexapla.SessionListParams
@@ -1157,6 +1163,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field warnings string[] # Things the client should know, such as "text_normalised".
 ---@field servedDeferred? hexapla.ContextItem[] # Context requests that waited for room, which these turns brought. They are part of the next pack.
 ---@field expired? hexapla.Deferral[] # Context requests that waited for too long.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---ConversationGetParams names a conversation and a detail.
 ---@class hexapla.ConversationGetParams
@@ -1200,6 +1207,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field duplicate boolean # Whether the same bytes were stored before.
 ---@field sequence integer # The workspace's newest sequence number.
 ---@field warnings string[] # Things the client should know, such as "text_normalised".
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---BlobReadParams names stored bytes.
 ---@class hexapla.BlobReadParams
@@ -1231,6 +1239,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field trimmed string[] # Fields that were over their cap and were trimmed.
 ---@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---ContextRequestParams carries context requests.
 ---@class hexapla.ContextRequestParams
@@ -1290,6 +1299,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---ContextRequestResult answers context requests.
 ---@class hexapla.ContextRequestResult : hexapla.ContextAnswer
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---SearchQueryParams is a search.
 ---@class hexapla.SearchQueryParams
@@ -1426,6 +1436,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.PinAddResult
 ---@field pin hexapla.Pin # The pin.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---PinRemoveParams names a pin.
 ---@class hexapla.PinRemoveParams
@@ -1577,6 +1588,37 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field id string # As in Loss.
 ---@field handle string # As in Loss.
 ---@field reason "budget"|"limit"|"served"|"pack_only" # "budget" (maxTokens is used up), "limit" (over 200 things), "served" (it was served since, or is restored under another id) or "pack_only" (the pack before alone has it).
+
+---SecretsScanParams asks for secrets in the workspace, or in a text.
+---@class hexapla.SecretsScanParams
+---@field session string # An open session of the workspace.
+---@field text? string # Look through this text, of at most 16 MiB, instead of the workspace. It is not stored.
+---@field limit? integer # Most findings to list; 100 when absent, 1,000 at most.
+---@field cursor? string # Where to go on, from an earlier result.
+
+---SecretFinding is a secret, or personal data, without its value.
+---@class hexapla.SecretFinding
+---@field family string # The rule that found it, such as "github-pat", "password" or "card".
+---@field placeholder string # What would stand in its place. The same value has the same everywhere in the workspace.
+---@field kind string # "text" of the params, "output" of a tool, "audit" for the audit log, else the kind of the record, such as "turn", "trio", "context" or "pin".
+---@field record? string # Id of the record; of an audit entry its number.
+---@field conversation? string # The conversation, if it is in one.
+---@field turn? integer # The turn, if it is in one.
+---@field blob? string # SHA-256 of the tool output that it is in.
+---@field sequence? integer # Sequence number of the record.
+---@field line? integer # Line of the text, from 1.
+---@field offset integer # Where it begins in its text, in bytes.
+
+---SecretsScanResult is what was found.
+---@class hexapla.SecretsScanResult
+---@field findings hexapla.SecretFinding[] # In the order of the records, then the audit log, newest first.
+---@field families table<string, integer> # How often each family was found by this call, also what is not listed.
+---@field records integer # Records that were looked through.
+---@field blobs integer # Tool outputs that were looked through.
+---@field bytes integer # Bytes of text.
+---@field damaged integer # Records and outputs that could not be read.
+---@field cursor? string # Where to go on; absent at the end. A call ends after limit findings or 64 MiB of text.
+---@field sequence integer # The workspace's sequence number up to which records are looked through.
 
 ---Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
 ---shown before, bears out. The sentence or entry that makes it was left out of header, summary
