@@ -95,12 +95,12 @@ func DefaultProfiles() Profiles {
 		Mode: ProfileAuto, Conversations: 3, InARow: 2, LookBack: 8, LeastCalls: 6, LeastScore: 50,
 		CodeIntensive: Profile{
 			ActiveMemory: 5, Summaries: 5, Retrieved: 2, RelatedCoveragePercent: 40,
-			ResultCap: 500, ExcerptCap: 300, CallCap: 500, CallBriefCap: 200, LowWaterPercent: 33, OpenErrors: 5,
+			ResultCap: 500, ExcerptCap: 300, CallCap: 450, CallBriefCap: 180, LowWaterPercent: 33, OpenErrors: 5,
 			Weights: Weights{Edits: 250, Failed: -50, Searches: -50},
 		},
 		Debugging: Profile{
 			ActiveMemory: 6, Summaries: 5, Retrieved: 4, RelatedCoveragePercent: 30,
-			ResultCap: 600, ExcerptCap: 340, CallCap: 400, CallBriefCap: 160, LowWaterPercent: 33, OpenErrors: 10,
+			ResultCap: 550, ExcerptCap: 320, CallCap: 400, CallBriefCap: 160, LowWaterPercent: 33, OpenErrors: 10,
 			Weights: Weights{Tests: 150, Failed: 400},
 		},
 		Exploration: Profile{
