@@ -60,6 +60,7 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodConversationGet:      Typed(b.conversationGet),
 		wire.MethodConversationForget:   Typed(b.conversationForget),
 		wire.MethodWorkspaceErase:       Typed(b.workspaceErase),
+		wire.MethodWorkspaceAdopt:       Typed(b.workspaceAdopt),
 		wire.MethodToolRecord:           Typed(b.toolRecord),
 		wire.MethodBlobRead:             Typed(b.blobRead),
 		wire.MethodResponseIngest:       Typed(b.responseIngest),

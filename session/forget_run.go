@@ -129,5 +129,8 @@ func (s *Service) EraseWorkspace(ctx context.Context, uri string) error {
 	if err != nil {
 		return err
 	}
-	return s.shared.destroy(ctx, ws)
+	if err := s.shared.destroy(ctx, ws); err != nil {
+		return err
+	}
+	return s.shared.places.Drop(ctx, ws.ID)
 }

@@ -11,6 +11,7 @@ import (
 	"hexapla/layers"
 	"hexapla/layers/models"
 	"hexapla/layers/tokens"
+	"hexapla/session/registry"
 	"hexapla/storage"
 )
 
@@ -24,6 +25,7 @@ import (
 type Workspaces struct {
 	opts   Options
 	tokens *tokens.Registry
+	places *registry.Registry
 
 	mu     sync.Mutex // guards what follows
 	closed bool
@@ -61,7 +63,10 @@ func NewWorkspaces(opts Options) *Workspaces {
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
 	}
-	return &Workspaces{opts: opts, tokens: tokens.NewRegistry(), loaded: map[string]*opening{}}
+	return &Workspaces{
+		opts: opts, tokens: tokens.NewRegistry(), loaded: map[string]*opening{},
+		places: openRegistry(opts.DataDir, opts.Now, opts.Logf),
+	}
 }
 
 // Client returns a Service for one client. It must be closed.

@@ -113,7 +113,8 @@ It never calls a model and never uses the network.`,
   hexapla changes main.go                     who changed a file, when and what for
   hexapla problems "undefined: newRoot"       where an error was met before and what resolved it
   hexapla clusters                            what its conversations are about, in groups
-  hexapla forget c12 --yes                    take a conversation out, to the last byte`,
+  hexapla forget c12 --yes                    take a conversation out, to the last byte
+  hexapla adopt                               which folders have a memory, and moving it`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -130,7 +131,7 @@ It never calls a model and never uses the network.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("data-dir", "", "folder of the stores (default: $HEXAPLA_DATA_DIR, else the user's data folder)")
-	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newChanges(p), newProblems(p), newDaemon(p), newForget(p), newDoctor(p), newVerify(p), newRepair(p), newBackup(p), newRestore(p), newExport(p), newCompact(p), newVersion(p))
+	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newChanges(p), newProblems(p), newDaemon(p), newForget(p), newAdopt(p), newDoctor(p), newVerify(p), newRepair(p), newBackup(p), newRestore(p), newExport(p), newCompact(p), newVersion(p))
 	return root
 }
 

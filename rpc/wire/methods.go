@@ -55,6 +55,7 @@ const (
 	MethodConversationForget   = "hexapla/conversation/forget"
 	MethodToolRecord           = "hexapla/tool/record"
 	MethodWorkspaceErase       = "hexapla/workspace/erase"
+	MethodWorkspaceAdopt       = "hexapla/workspace/adopt"
 	MethodBlobRead             = "hexapla/blob/read"
 	MethodResponseIngest       = "hexapla/response/ingest"
 	MethodHousekeepingApply    = "hexapla/housekeeping/apply"
@@ -120,6 +121,8 @@ func Methods() []Method {
 			KindNotFound, KindForgotten, KindStorageFull),
 		request[WorkspaceEraseParams, WorkspaceEraseResult](MethodWorkspaceErase, ClassWrite,
 			"Takes away everything that was recorded of a workspace.", KindLocked),
+		request[WorkspaceAdoptParams, WorkspaceAdoptResult](MethodWorkspaceAdopt, ClassWrite,
+			"Gives a folder the memory of another one that was renamed, moved or replaced.", KindNotFound),
 		request[ToolRecordParams, ToolRecordResult](MethodToolRecord, ClassWrite,
 			"Stores a tool output by its content and returns its compressed form.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull),
 		request[BlobReadParams, BlobReadResult](MethodBlobRead, ClassRead,
