@@ -107,6 +107,7 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		Policy   json.RawMessage `json:"policy"`
 		Profiles json.RawMessage `json:"profiles"`
 		Audit    json.RawMessage `json:"audit"`
+		Storage  json.RawMessage `json:"storage"`
 	}
 	if info.Options != nil {
 		if err := json.Unmarshal(info.Options, &options); err != nil {
@@ -127,17 +128,16 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		}
 		client.Profiles = profiles
 	}
+	var err error
 	if options.Audit != nil {
-		retention, err := session.ParseAuditRetention(options.Audit)
-		if err != nil {
-			e := InvalidParams("initializationOptions.audit", "initializationOptions."+err.Error())
-			var bad *session.InvalidError
-			if errors.As(err, &bad) {
-				e.Data.Path, e.Data.Limit = "initializationOptions."+bad.Path, bad.Limit
-			}
-			return e
+		if client.Audit, err = session.ParseAuditRetention(options.Audit); err != nil {
+			return badLimit("audit", err)
 		}
-		client.Audit = retention
+	}
+	if options.Storage != nil {
+		if client.Storage, err = session.ParseStorageLimits(options.Storage); err != nil {
+			return badLimit("storage", err)
+		}
 	}
 	b.client = info.ClientName
 	b.mu.Lock()
@@ -147,6 +147,17 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	b.service = b.host.workspaces.Client(client)
 	b.host.join(b)
 	return nil
+}
+
+// badLimit tells what is wrong with a limit that the client sets.
+func badLimit(member string, err error) *Error {
+	const options = "initializationOptions."
+	e := InvalidParams(options+member, options+err.Error())
+	var bad *session.InvalidError
+	if errors.As(err, &bad) {
+		e.Data.Path, e.Data.Limit = options+bad.Path, bad.Limit
+	}
+	return e
 }
 
 // badSetting tells what is wrong with a member of the settings.

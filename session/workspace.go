@@ -34,6 +34,7 @@ type workspaceOptions struct {
 	// Profiles is the zero value in settings of programs that knew none.
 	Profiles layers.Profiles
 	Audit    AuditRetention
+	Storage  StorageLimits
 	Tokens   *tokens.Registry
 	Models   models.Table
 	Now      func() int64
@@ -245,6 +246,11 @@ func write[T any](ctx context.Context, ws *Workspace, method, session, key strin
 		op.Key, op.Digest = method+"\x00"+session+"\x00"+key, sha256.Sum256(encode(request))
 	}
 	receipt, err = ws.store.Write(ctx, op, func(tx *storage.Tx) ([]byte, error) {
+		if !withinQuota(method) {
+			if err := ws.admit(tx.View()); err != nil {
+				return nil, err
+			}
+		}
 		r, err := build(tx)
 		if err != nil {
 			return nil, err

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -47,6 +46,7 @@ type ClientOptions struct {
 	Policy   layers.Policy                    // the zero value means layers.DefaultPolicy
 	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
 	Audit    AuditRetention                   // what the audit logs keep
+	Storage  StorageLimits                    // what the stores keep
 	Logf     func(format string, args ...any) // never given content; may be nil
 }
 
@@ -131,7 +131,7 @@ func (w *Workspaces) open(ctx context.Context, id string, client *Service) (*Wor
 		if o.err != nil {
 			return nil, o.err
 		}
-		if !first && (o.client.Policy != client.client.Policy || o.client.Profiles != client.client.Profiles || o.client.Audit != client.client.Audit) {
+		if !first && (o.client.Policy != client.client.Policy || o.client.Profiles != client.client.Profiles || o.client.Audit != client.client.Audit || o.client.Storage != client.client.Storage) {
 			client.client.Logf("workspace %s: another client opened it with other options, which hold until no client has it open", id)
 		}
 		return o.ws, nil
@@ -140,11 +140,13 @@ func (w *Workspaces) open(ctx context.Context, id string, client *Service) (*Wor
 
 // load opens the workspace for whoever waits for it.
 func (w *Workspaces) load(ctx context.Context, id string, o *opening) {
-	o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
-		ID: id, Dir: filepath.Join(w.opts.DataDir, "workspaces", id),
-		Policy: o.client.Policy, Profiles: o.client.Profiles, Audit: o.client.Audit, Tokens: w.tokens, Models: models.Builtin(),
-		Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
-	})
+	if o.err = prepareFolder(w.opts.DataDir, id); o.err == nil {
+		o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
+			ID: id, Dir: workspaceDir(w.opts.DataDir, id),
+			Policy: o.client.Policy, Profiles: o.client.Profiles, Audit: o.client.Audit, Storage: o.client.Storage, Tokens: w.tokens, Models: models.Builtin(),
+			Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
+		})
+	}
 	if o.err != nil {
 		w.mu.Lock()
 		if w.loaded[id] == o {

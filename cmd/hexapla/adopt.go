@@ -40,6 +40,9 @@ again. Editors that have the folder open see the change with their next session.
 			if len(args) == 0 {
 				return p.listWorkspaces(dir, asJSON)
 			}
+			if dir, err = writableDataDir(cmd, p); err != nil {
+				return err
+			}
 			uri, err := folderURI(p, workspace)
 			if err != nil {
 				return err
