@@ -41,6 +41,8 @@ type workspaceOptions struct {
 	Ticks    func() int64
 	// NoIndex leaves the index closed: search scans the store.
 	NoIndex bool
+	// Warm is called before a search that the index would help.
+	Warm func()
 	Logf    func(format string, args ...any)
 }
 
@@ -51,7 +53,9 @@ type Workspace struct {
 
 	opts        workspaceOptions
 	store       *storage.Store
-	index       *index.Index // nil when it could not be opened
+	indexMu     sync.Mutex   // guards index and resting, while it is opened and closed too
+	index       *index.Index // nil when it could not be opened, or rests
+	resting     bool         // it was closed to be opened when it is wanted
 	engine      *retrieval.Engine
 	threads     threadCache
 	heads       headCache
@@ -139,7 +143,7 @@ func (ws *Workspace) under(s settings, digest string) *Workspace {
 	if s.Profiles != nil {
 		opts.Profiles = *s.Profiles
 	}
-	then := newWorkspace(opts, ws.store, ws.index, digest)
+	then := newWorkspace(opts, ws.store, ws.openedIndex(), digest)
 	then.engine = ws.engine
 	return then
 }
@@ -152,6 +156,9 @@ func (ws *Workspace) shaper(counter layers.Counter, policy layers.Policy) *shape
 func (ws *Workspace) close() error {
 	ws.stop()
 	ws.stopped.Wait()
+	ws.indexMu.Lock()
+	defer ws.indexMu.Unlock()
+	ws.resting = false
 	if ws.index != nil {
 		if err := ws.index.Close(); err != nil {
 			ws.opts.Logf("workspace %s: close index: %v", ws.ID, err)

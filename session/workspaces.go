@@ -29,6 +29,7 @@ type Workspaces struct {
 	mu     sync.Mutex // guards what follows
 	closed bool
 	loaded map[string]*opening // by id
+	warmed []string            // ids of those whose index is open, the one last that was wanted last
 }
 
 // opening is a workspace that is being opened, is open, or is being closed.
@@ -144,7 +145,7 @@ func (w *Workspaces) load(ctx context.Context, id string, o *opening) {
 		o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
 			ID: id, Dir: workspaceDir(w.opts.DataDir, id),
 			Policy: o.client.Policy, Profiles: o.client.Profiles, Audit: o.client.Audit, Storage: o.client.Storage, Tokens: w.tokens, Models: models.Builtin(),
-			Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
+			Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Warm: func() { w.warm(id) }, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
 		})
 	}
 	if o.err != nil {
@@ -155,6 +156,7 @@ func (w *Workspaces) load(ctx context.Context, id string, o *opening) {
 		w.mu.Unlock()
 	}
 	close(o.ready)
+	w.warm(id)
 }
 
 // logf tells every client that has a workspace open.
@@ -257,6 +259,7 @@ func (w *Workspaces) destroy(ctx context.Context, ws *Workspace) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.loaded, ws.ID)
+	w.warmed = slices.DeleteFunc(w.warmed, func(id string) bool { return id == ws.ID })
 	close(o.gone)
 	return err
 }
@@ -279,6 +282,7 @@ func (w *Workspaces) shut(id string) error {
 	if w.loaded[id] == o {
 		delete(w.loaded, id)
 	}
+	w.warmed = slices.DeleteFunc(w.warmed, func(warm string) bool { return warm == id })
 	close(o.gone)
 	return err
 }
