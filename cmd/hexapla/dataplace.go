@@ -16,16 +16,16 @@ const forceFlag = "force-data-dir"
 var dataNames = []string{"workspaces", "workspaces.json", "workspaces.json.damaged", "workspaces.json.tmp", "workspaces.lock", "daemon", ".gitignore"}
 
 // claimData prepares a data folder for a process that will write to it: it is
-// refused where its content would be published, synchronised or damaged, unless
-// that is forced, and others get no rights to it.
+// refused where its content would be published, synchronised, damaged or in the
+// hands of another user, unless that is forced, and others get no rights to it.
 func claimData(dir string, force bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil // it may be there for reading alone, which opening will tell
 	}
-	if err := ownedByUs(dir); err != nil {
-		return err
+	why := ownedByUs(dir)
+	if why == "" {
+		why = unfit(dir)
 	}
-	why := unfit(dir)
 	if why != "" && !force {
 		return fmt.Errorf("data folder: it %s; name another with --data-dir, or say --%s", why, forceFlag)
 	}

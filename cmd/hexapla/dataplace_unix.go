@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"syscall"
 )
@@ -12,15 +11,14 @@ import (
 // what libraries write is made with rights for everybody.
 func keepPrivate() { syscall.Umask(0o077) }
 
-// ownedByUs refuses a data folder of another user, who could read and change what
-// is in it.
-func ownedByUs(dir string) error {
+// ownedByUs says what is wrong with whose a data folder is; "" if nothing is.
+func ownedByUs(dir string) string {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil // opening will tell
+		return "" // opening will tell
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		return errors.New("data folder: it belongs to another user")
+		return "belongs to another user, who could read and change what is in it"
 	}
-	return nil
+	return ""
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -372,67 +371,3 @@ func TestY1_NamesAreNoPaths(t *testing.T) {
 		}
 	}
 }
-
-// TestY2_PlantedLinks: a link in the place of anything in the data folder is
-// refused, other workspaces are served, and nothing is written to where it leads.
-func TestY2_PlantedLinks(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"workspaces", "ID", "ID/store.db", "ID/blobs", "ID/lock", "ID/manifest.json", "ID/index", "ID/index/live", "ID/snapshots", "ID/quarantine"} {
-		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
-			t.Parallel()
-			base := t.TempDir()
-			data, target := filepath.Join(base, "data"), filepath.Join(base, "target")
-			c, _ := startOn(t, data, "")
-			opened := c.openAt("file:///planted")
-			c.say(opened.Session, "something")
-			c.stop()
-			path := filepath.Join(data, "workspaces", strings.ReplaceAll(name, "ID", opened.Workspace))
-			if name == "workspaces" {
-				path = filepath.Join(data, name)
-			}
-			// What was there is moved out, and a link leads to it: what would be
-			// followed works.
-			if err := os.Rename(path, target); os.IsNotExist(err) {
-				err = os.Mkdir(target, 0o700)
-				if err != nil {
-					t.Fatal(err)
-				}
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(target, path); err != nil {
-				t.Fatal(err)
-			}
-			before := tree(t, target)
-			c, errs := startOn(t, data, "")
-			defer c.stop()
-			err := c.Call(t.Context(), wire.MethodSessionOpen, wire.SessionOpenParams{Workspace: wire.Workspace{URI: "file:///planted"}}, nil)
-			if !rpc.IsKind(err, wire.KindCorrupt) {
-				t.Errorf("opened: %v; %s", err, errs.String())
-			}
-			if after := tree(t, target); after != before {
-				t.Errorf("where the link leads:\n%s\nwas\n%s", after, before)
-			}
-			if name != "workspaces" {
-				c.say(c.openAt("file:///other").Session, "served")
-			}
-		})
-	}
-}
-
-// tree is what is below a folder, with sizes and times of change.
-func tree(t *testing.T, dir string) string {
-	t.Helper()
-	var b strings.Builder
-	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-		if err == nil {
-			fmt.Fprintln(&b, strings.TrimPrefix(path, dir), info.Mode(), info.Size(), info.ModTime().UnixNano())
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
