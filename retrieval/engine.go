@@ -106,6 +106,22 @@ func (e *Engine) usableIndex() *index.Index {
 	return ix
 }
 
+// Rest takes the index away, so that it can be closed, until Resume gives one.
+// Searches scan meanwhile.
+func (e *Engine) Rest() {
+	e.indexMu.Lock()
+	defer e.indexMu.Unlock()
+	e.index = nil
+}
+
+// Resume gives the index back. Run brings it up to date.
+func (e *Engine) Resume(ix *index.Index) {
+	e.indexMu.Lock()
+	e.index = ix
+	e.indexMu.Unlock()
+	e.wake()
+}
+
 // Retire ends the storing of tables, which were counted from what the store had:
 // it is called before the store is erased, when another Engine takes over.
 // Searches go on.

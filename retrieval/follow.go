@@ -35,7 +35,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	failures := 0
 	for {
 		changed := e.store.Changed()
-		err := e.catchUp(ctx)
+		ix := e.currentIndex()
+		err := e.catchUp(ctx, ix)
+		if err != nil && e.currentIndex() != ix {
+			continue // it rests, or another took its place
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -78,6 +82,12 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+func (e *Engine) currentIndex() *index.Index {
+	e.indexMu.RLock()
+	defer e.indexMu.RUnlock()
+	return e.index
+}
+
 // giveUp closes the index for the session.
 func (e *Engine) giveUp() {
 	e.indexMu.Lock()
@@ -94,10 +104,7 @@ func (e *Engine) giveUp() {
 }
 
 // catchUp brings index, ledger and tables up to the store.
-func (e *Engine) catchUp(ctx context.Context) error {
-	e.indexMu.RLock()
-	ix := e.index
-	e.indexMu.RUnlock()
+func (e *Engine) catchUp(ctx context.Context, ix *index.Index) error {
 	if ix != nil {
 		if err := ix.Err(); errors.Is(err, index.ErrDamaged) {
 			e.failures.Add(1)

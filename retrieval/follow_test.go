@@ -57,6 +57,31 @@ func TestX4_IndexThatFailsIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestR7_NoEndlessHealing: an index that cannot be fed is tried three times, with
+// pauses, and then left alone however much is written.
+func TestR7_NoEndlessHealing(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	ix := w.openIndex()
+	e := retrieval.New(retrieval.Options{Store: w.store, Index: ix, Logf: t.Logf, Retry: time.Millisecond})
+	w.run(e)
+	w.indexed(e)
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.write(1, turn("c0", 1, "walrus"))
+	await(t, "the index to be given up", func() bool { return e.State().Failures >= 3 })
+	for n := range 20 {
+		w.write(1, turn("c1", n+1, "walrus for ever"))
+		if r := w.search(e, 0, retrieval.Query{Text: "walrus"}); len(r.Hits) != min(n+2, 2) || !r.Degraded {
+			t.Errorf("%+v", r)
+		}
+	}
+	if failures := e.State().Failures; failures != 3 {
+		t.Errorf("%d tries", failures)
+	}
+}
+
 // TestScanIsBounded has more records than may be scanned and no index.
 func TestScanIsBounded(t *testing.T) {
 	t.Parallel()

@@ -62,6 +62,7 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodConversationGet:      Typed(b.conversationGet),
 		wire.MethodConversationForget:   Typed(b.conversationForget),
 		wire.MethodWorkspaceErase:       Typed(b.workspaceErase),
+		wire.MethodWorkspaceAdopt:       Typed(b.workspaceAdopt),
 		wire.MethodToolRecord:           Typed(b.toolRecord),
 		wire.MethodBlobRead:             Typed(b.blobRead),
 		wire.MethodResponseIngest:       Typed(b.responseIngest),
@@ -110,6 +111,7 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		Profiles json.RawMessage `json:"profiles"`
 		Audit    json.RawMessage `json:"audit"`
 		Secrets  json.RawMessage `json:"secrets"`
+		Storage  json.RawMessage `json:"storage"`
 	}
 	if info.Options != nil {
 		if err := json.Unmarshal(info.Options, &options); err != nil {
@@ -130,19 +132,17 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		}
 		client.Profiles = profiles
 	}
-	if options.Audit != nil {
-		retention, err := session.ParseAuditRetention(options.Audit)
-		if err != nil {
-			e := InvalidParams("initializationOptions.audit", "initializationOptions."+err.Error())
-			var bad *session.InvalidError
-			if errors.As(err, &bad) {
-				e.Data.Path, e.Data.Limit = "initializationOptions."+bad.Path, bad.Limit
-			}
-			return e
-		}
-		client.Audit = retention
-	}
 	var err error
+	if options.Audit != nil {
+		if client.Audit, err = session.ParseAuditRetention(options.Audit); err != nil {
+			return badLimit("audit", err)
+		}
+	}
+	if options.Storage != nil {
+		if client.Storage, err = session.ParseStorageLimits(options.Storage); err != nil {
+			return badLimit("storage", err)
+		}
+	}
 	if client.Secrets, err = readSecrets(options.Secrets); err != nil {
 		return err
 	}
@@ -154,6 +154,17 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	b.service = b.host.workspaces.Client(client)
 	b.host.join(b)
 	return nil
+}
+
+// badLimit tells what is wrong with a limit that the client sets.
+func badLimit(member string, err error) *Error {
+	const options = "initializationOptions."
+	e := InvalidParams(options+member, options+err.Error())
+	var bad *session.InvalidError
+	if errors.As(err, &bad) {
+		e.Data.Path, e.Data.Limit = options+bad.Path, bad.Limit
+	}
+	return e
 }
 
 // badSetting tells what is wrong with a member of the settings.

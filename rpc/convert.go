@@ -61,6 +61,8 @@ func domainError(err error) error {
 		{session.ErrConversationDone, wire.KindConversationDone, "the conversation is completed; record without its id to open the next"},
 		{session.ErrStateChanged, wire.KindStateChanged, "the cursor belongs to an older state; start again"},
 		{session.ErrForgotten, wire.KindForgotten, "it was forgotten; nothing of it is left"},
+		{session.ErrQuota, wire.KindQuota, "the workspace has used up storage.maxBytes: forget conversations or raise it; reading, forgetting and exporting go on"},
+		{session.ErrResources, wire.KindResourceLimit, "the process may not open more files: close a workspace, or raise the limit"},
 		{session.ErrNotFound, wire.KindNotFound, "no such session, conversation, blob, pack or sequence in this workspace"},
 		{session.ErrClosed, wire.KindShuttingDown, "the server is shutting down"},
 		{storage.ErrNotFound, wire.KindNotFound, "no such session, conversation, blob, pack or sequence in this workspace"},

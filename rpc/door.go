@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"hexapla/layers/scrub"
+	"hexapla/session"
 )
 
 // admission scrubs decoded parameters in place and counts what was found, by
@@ -32,7 +33,7 @@ func (b *backend) atDoor(handlers map[string]Handler) map[string]Handler {
 	}
 	for name, handler := range handlers {
 		handlers[name] = func(ctx context.Context, params json.RawMessage) (any, error) {
-			return handler(context.WithValue(ctx, admissionKey{}, admit), params)
+			return handler(context.WithValue(session.WithVisit(ctx), admissionKey{}, admit), params)
 		}
 	}
 	return handlers

@@ -14,10 +14,15 @@ func (b *backend) sessionOpen(ctx context.Context, p *wire.SessionOpenParams) (*
 	if err != nil {
 		return nil, domainError(err)
 	}
-	return &wire.SessionOpenResult{
+	result := &wire.SessionOpenResult{
 		Session: reply.Session, Workspace: reply.Workspace, Resumed: reply.Resumed, Sequence: reply.Sequence,
-		Conversations: reply.Conversations, Ongoing: reply.Ongoing,
-	}, nil
+		Conversations: reply.Conversations, Ongoing: reply.Ongoing, WorkspaceState: string(reply.State),
+	}
+	if reply.Candidate != nil {
+		candidate := wire.AdoptCandidate(*reply.Candidate)
+		result.Candidate = &candidate
+	}
+	return result, nil
 }
 
 func (b *backend) sessionList(ctx context.Context, p *wire.SessionListParams) (*wire.SessionListResult, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hexapla/layers/scrub"
+	"hexapla/session/registry"
 )
 
 // This file is the door: the one place that all texts of all requests pass on
@@ -71,7 +72,8 @@ func (s *Service) scrubberOf(ctx context.Context, root reflect.Value) *scrub.Scr
 			}
 		}
 		if checkURI(uri) == nil && validSessionID(session) == nil {
-			if ws, err := s.openWorkspace(ctx, uri); err == nil {
+			if ws, found, err := s.openWorkspace(ctx, uri); err == nil {
+				noteVisit(ctx, uri, found)
 				return s.scrubberFor(ws)
 			}
 		}
@@ -80,6 +82,34 @@ func (s *Service) scrubberOf(ctx context.Context, root reflect.Value) *scrub.Scr
 		}
 	}
 	return s.foreign()
+}
+
+// visit is what the door learned of the folder of a request, which the request
+// need not find out again: a folder is new once.
+type visit struct {
+	uri   string
+	found registry.Found
+}
+
+type visitKey struct{}
+
+// WithVisit lets one request remember what the door learned.
+func WithVisit(ctx context.Context) context.Context {
+	return context.WithValue(ctx, visitKey{}, &visit{})
+}
+
+func noteVisit(ctx context.Context, uri string, found registry.Found) {
+	if v, ok := ctx.Value(visitKey{}).(*visit); ok {
+		v.uri, v.found = uri, found
+	}
+}
+
+func visitOf(ctx context.Context, uri string) (registry.Found, bool) {
+	v, ok := ctx.Value(visitKey{}).(*visit)
+	if !ok || v.found.ID == "" || v.uri != uri {
+		return registry.Found{}, false
+	}
+	return v.found, true
 }
 
 // scrubberFor is the client's rules with the key of a workspace: what one client

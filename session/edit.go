@@ -128,7 +128,7 @@ func (e *edit) write(ctx context.Context, tx *storage.Tx) (EditReply, error) {
 		return EditReply{}, err
 	}
 	if gone {
-		return EditReply{}, invalid("conversation", "%q was superseded by %q, which can be edited", req.Conversation, by)
+		return EditReply{}, invalid("conversation", "it was superseded by %q, which can be edited", by)
 	}
 	before, seq, _, err := latest[turnRecord](v, kindTurn, turnID(req.Conversation, req.Turn))
 	if err != nil {

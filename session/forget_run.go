@@ -104,13 +104,18 @@ func (ws *Workspace) retire() {
 
 // renewed is the workspace on the same store, without anything cached.
 func (ws *Workspace) renewed() *Workspace {
+	ws.indexMu.Lock()
 	fresh := newWorkspace(ws.opts, ws.store, ws.index, ws.settings)
+	fresh.resting, ws.resting = ws.resting, false
+	ws.indexMu.Unlock()
 	fresh.start()
 	return fresh
 }
 
 // purgeIndex leaves an empty index that has nothing of what was in it.
 func (ws *Workspace) purgeIndex(ctx context.Context) error {
+	ws.indexMu.Lock()
+	defer ws.indexMu.Unlock()
 	if ws.index != nil {
 		err := ws.index.Purge(ctx)
 		if !errors.Is(err, index.ErrClosed) {
@@ -129,5 +134,8 @@ func (s *Service) EraseWorkspace(ctx context.Context, uri string) error {
 	if err != nil {
 		return err
 	}
-	return s.shared.destroy(ctx, ws)
+	if err := s.shared.destroy(ctx, ws); err != nil {
+		return err
+	}
+	return s.shared.places.Drop(ctx, ws.ID)
 }

@@ -167,6 +167,7 @@ func (l *learning) quietly(conversation string) Learned {
 
 // search ranks what a view has, with what was learned up to it.
 func (ws *Workspace) search(ctx context.Context, v storage.View, q retrieval.Query) (retrieval.Result, error) {
+	ws.opts.Warm()
 	gone, err := cutOff(v)
 	if err != nil {
 		return retrieval.Result{}, err

@@ -23,8 +23,8 @@ func (ws *Workspace) Counts() (c Counts, err error) {
 		c.BlobBytes = v.Counter(counterBlobBytes)
 		return nil
 	})
-	if ws.index != nil {
-		c.Indexed = ws.index.Watermark()
+	if ix := ws.openedIndex(); ix != nil {
+		c.Indexed = ix.Watermark()
 	}
 	return c, err
 }

@@ -196,7 +196,7 @@ func (ws *Workspace) prepareTurn(ctx context.Context, path string, turn layers.T
 func (ws *Workspace) prepareOutput(ctx context.Context, path string, result *layers.ToolResult, input string) (preparedOutput, error) {
 	var out preparedOutput
 	if result.Blob.SHA256 == "" {
-		staged, err := ws.store.StageBlob(ctx, []byte(result.Content), either(result.Blob.MIME, "text/plain"))
+		staged, err := ws.stage(ctx, []byte(result.Content), either(result.Blob.MIME, "text/plain"))
 		if err != nil {
 			return out, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"hexapla/layers"
 	"hexapla/layers/scrub"
+	"hexapla/session/registry"
 	"hexapla/storage"
 )
 
@@ -89,6 +90,8 @@ type OpenReply struct {
 	Sequence      int64
 	Conversations int
 	Ongoing       string
+	State         registry.State  // how the folder was found
+	Candidate     *AdoptCandidate // nil when there is none
 }
 
 const (
@@ -105,7 +108,7 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	if err := validSessionID(req.Session); err != nil {
 		return OpenReply{}, err
 	}
-	ws, err := s.openWorkspace(ctx, req.URI)
+	ws, found, err := s.openWorkspace(ctx, req.URI)
 	if err != nil {
 		return OpenReply{}, err
 	}
@@ -115,6 +118,10 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	reply, err := ws.openSession(ctx, req)
 	if err != nil {
 		return OpenReply{}, err
+	}
+	reply.State = found.State
+	if found.Candidate.ID != "" {
+		reply.Candidate = &AdoptCandidate{Workspace: found.Candidate.ID, URI: nameOf(found.Candidate)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,32 +199,47 @@ func (s *Service) WorkspaceByURI(ctx context.Context, uri string) (*Workspace, e
 	if uri == "" || len(uri) > maxURI {
 		return nil, invalid("workspace.uri", "must have 1 to %d bytes", maxURI)
 	}
-	return s.openWorkspace(ctx, uri)
+	if strings.ContainsRune(uri, 0) {
+		return nil, invalid("workspace.uri", "must not contain NUL")
+	}
+	ws, _, err := s.openWorkspace(ctx, uri)
+	return ws, err
 }
 
-func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, error) {
-	id := WorkspaceID(uri)
+// openWorkspace opens the workspace that the registry names for a URI.
+func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, registry.Found, error) {
 	s.mu.Lock()
-	ws, closed := s.workspaces[id], s.closed
+	closed := s.closed
 	s.mu.Unlock()
 	if closed {
-		return nil, ErrClosed
+		return nil, registry.Found{}, ErrClosed
 	}
+	var err error
+	found, known := visitOf(ctx, uri)
+	if !known {
+		if found, err = s.shared.places.Resolve(ctx, folderOf(uri)); err != nil {
+			return nil, found, registryError(err)
+		}
+	}
+	id := found.ID
+	s.mu.Lock()
+	ws := s.workspaces[id]
+	s.mu.Unlock()
 	if ws != nil {
-		return ws, nil
+		return ws, found, nil
 	}
-	ws, err := s.shared.open(ctx, id, s)
+	ws, err = s.shared.open(ctx, id, s)
 	if err != nil {
-		return nil, err
+		return nil, found, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, ErrClosed // Close lets go of it, or has done so
+		return nil, found, ErrClosed // Close lets go of it, or has done so
 	}
 	// Something may have been forgotten meanwhile, which puts another in its place.
 	s.workspaces[id] = s.shared.current(ws)
-	return s.workspaces[id], nil
+	return s.workspaces[id], found, nil
 }
 
 // Has reports whether the client has a workspace open.

@@ -5,11 +5,15 @@ import (
 	"encoding/hex"
 	"net/url"
 	"path"
+	"runtime"
 	"strings"
+
+	"hexapla/session/registry"
 )
 
-// WorkspaceID derives a workspace's id from its URI: 16 hex digits of the
-// SHA-256 of the normalised form. The id, never the URI, names folders.
+// WorkspaceID derives the id of a workspace that is opened for the first time
+// from its URI: 16 hex digits of the SHA-256 of the normalised form. The id, never
+// the URI, names folders. Which id a folder has later is what the registry says.
 func WorkspaceID(uri string) string {
 	sum := sha256.Sum256([]byte(normaliseURI(uri)))
 	return hex.EncodeToString(sum[:8])
@@ -38,6 +42,21 @@ func normaliseURI(uri string) string {
 		host = ""
 	}
 	return "file://" + host + p
+}
+
+// folderOf is what the registry is asked about a URI. Only file URIs of this
+// machine have a path; a share of another one is known by its name.
+func folderOf(uri string) registry.Place {
+	p := registry.Place{URI: normaliseURI(uri), ID: WorkspaceID(uri)}
+	if local, ok := strings.CutPrefix(p.URI, "file:///"); ok {
+		p.Path = "/" + local
+		if windows := len(local) >= 2 && local[1] == ':' && isLetter(local[0]); windows != (runtime.GOOS == "windows") {
+			p.Path = "" // of another system
+		} else if windows {
+			p.Path = local
+		}
+	}
+	return p
 }
 
 func isWindowsPath(s string) bool {

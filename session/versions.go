@@ -229,7 +229,7 @@ func (s *Session) SetAlias(ctx context.Context, alias, to, key string) (AliasRep
 		v := tx.View()
 		for id, steps := to, 0; ; steps++ {
 			if id == alias {
-				return AliasReply{}, invalid("to", "%q stands for %q already: a name cannot stand for itself", to, alias)
+				return AliasReply{}, invalid("to", "it stands for the alias already: a name cannot stand for itself")
 			}
 			if steps >= maxAliases-1 {
 				return AliasReply{}, &InvalidError{Path: "to", Message: "stands for another name, and that for another, too many times", Limit: maxAliases}

@@ -36,13 +36,16 @@ type workspaceOptions struct {
 	// Profiles is the zero value in settings of programs that knew none.
 	Profiles layers.Profiles
 	Audit    AuditRetention
+	Storage  StorageLimits
 	Tokens   *tokens.Registry
 	Models   models.Table
 	Now      func() int64
 	Ticks    func() int64
 	// NoIndex leaves the index closed: search scans the store.
 	NoIndex bool
-	Logf    func(format string, args ...any)
+	// Warm is called before a search that the index would help.
+	Warm func()
+	Logf func(format string, args ...any)
 	// Rules are those of the client that opened the workspace; each client has its
 	// own at the door.
 	Rules  *scrub.Rules
@@ -57,7 +60,9 @@ type Workspace struct {
 	opts        workspaceOptions
 	store       *storage.Store
 	naming      *naming
-	index       *index.Index // nil when it could not be opened
+	indexMu     sync.Mutex   // guards index and resting, while it is opened and closed too
+	index       *index.Index // nil when it could not be opened, or rests
+	resting     bool         // it was closed to be opened when it is wanted
 	engine      *retrieval.Engine
 	threads     threadCache
 	heads       headCache
@@ -146,7 +151,7 @@ func (ws *Workspace) under(s settings, digest string) *Workspace {
 	if s.Profiles != nil {
 		opts.Profiles = *s.Profiles
 	}
-	then := newWorkspace(opts, ws.store, ws.index, digest)
+	then := newWorkspace(opts, ws.store, ws.openedIndex(), digest)
 	then.engine = ws.engine
 	return then
 }
@@ -159,6 +164,9 @@ func (ws *Workspace) shaper(counter layers.Counter, policy layers.Policy) *shape
 func (ws *Workspace) close() error {
 	ws.stop()
 	ws.stopped.Wait()
+	ws.indexMu.Lock()
+	defer ws.indexMu.Unlock()
+	ws.resting = false
 	if ws.index != nil {
 		if err := ws.index.Close(); err != nil {
 			ws.opts.Logf("workspace %s: close index: %v", ws.ID, err)
@@ -253,6 +261,11 @@ func write[T any](ctx context.Context, ws *Workspace, method, session, key strin
 		op.Key, op.Digest = method+"\x00"+session+"\x00"+key, sha256.Sum256(encode(request))
 	}
 	receipt, err = ws.store.Write(ctx, op, func(tx *storage.Tx) ([]byte, error) {
+		if !withinQuota(method) {
+			if err := ws.admit(tx.View()); err != nil {
+				return nil, err
+			}
+		}
 		r, err := build(tx)
 		if err != nil {
 			return nil, err

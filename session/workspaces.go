@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"hexapla/layers/models"
 	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
+	"hexapla/session/registry"
 	"hexapla/storage"
 )
 
@@ -28,10 +28,12 @@ type Workspaces struct {
 	opts   Options
 	tokens *tokens.Registry
 	rules  func() *scrub.Rules // the default ones, compiled beside the first request
+	places *registry.Registry
 
 	mu     sync.Mutex // guards what follows
 	closed bool
 	loaded map[string]*opening // by id
+	warmed []string            // ids of those whose index is open, the one last that was wanted last
 }
 
 // opening is a workspace that is being opened, is open, or is being closed.
@@ -50,6 +52,7 @@ type ClientOptions struct {
 	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
 	Audit    AuditRetention                   // what the audit logs keep
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
+	Storage  StorageLimits                    // what the stores keep
 	Logf     func(format string, args ...any) // never given content; may be nil
 }
 
@@ -69,7 +72,7 @@ func NewWorkspaces(opts Options) *Workspaces {
 	if opts.Random == nil {
 		opts.Random = rand.Reader
 	}
-	w := &Workspaces{opts: opts, tokens: tokens.NewRegistry(), loaded: map[string]*opening{}}
+	w := &Workspaces{opts: opts, tokens: tokens.NewRegistry(), loaded: map[string]*opening{}, places: openRegistry(opts.DataDir, opts.Now, opts.Logf)}
 	w.rules = sync.OnceValue(func() *scrub.Rules {
 		rules, err := scrub.Compile(scrub.DefaultSettings())
 		if err != nil { // the built-in rules are the program's own
@@ -154,7 +157,7 @@ func (w *Workspaces) open(ctx context.Context, id string, client *Service) (*Wor
 		if o.err != nil {
 			return nil, o.err
 		}
-		if !first && (o.client.Policy != client.client.Policy || o.client.Profiles != client.client.Profiles || o.client.Audit != client.client.Audit) {
+		if !first && (o.client.Policy != client.client.Policy || o.client.Profiles != client.client.Profiles || o.client.Audit != client.client.Audit || o.client.Storage != client.client.Storage) {
 			client.client.Logf("workspace %s: another client opened it with other options, which hold until no client has it open", id)
 		}
 		return o.ws, nil
@@ -163,11 +166,13 @@ func (w *Workspaces) open(ctx context.Context, id string, client *Service) (*Wor
 
 // load opens the workspace for whoever waits for it.
 func (w *Workspaces) load(ctx context.Context, id string, o *opening, rules *scrub.Rules) {
-	o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
-		ID: id, Dir: filepath.Join(w.opts.DataDir, "workspaces", id),
-		Policy: o.client.Policy, Profiles: o.client.Profiles, Audit: o.client.Audit, Tokens: w.tokens, Models: models.Builtin(),
-		Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Rules: rules, Random: w.opts.Random, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
-	})
+	if o.err = prepareFolder(w.opts.DataDir, id); o.err == nil {
+		o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
+			ID: id, Dir: workspaceDir(w.opts.DataDir, id),
+			Policy: o.client.Policy, Profiles: o.client.Profiles, Audit: o.client.Audit, Storage: o.client.Storage, Tokens: w.tokens, Models: models.Builtin(),
+			Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Rules: rules, Random: w.opts.Random, Warm: func() { w.warm(id) }, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
+		})
+	}
 	if o.err != nil {
 		w.mu.Lock()
 		if w.loaded[id] == o {
@@ -176,6 +181,7 @@ func (w *Workspaces) load(ctx context.Context, id string, o *opening, rules *scr
 		w.mu.Unlock()
 	}
 	close(o.ready)
+	w.warm(id)
 }
 
 // logf tells every client that has a workspace open.
@@ -278,6 +284,7 @@ func (w *Workspaces) destroy(ctx context.Context, ws *Workspace) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.loaded, ws.ID)
+	w.warmed = slices.DeleteFunc(w.warmed, func(id string) bool { return id == ws.ID })
 	close(o.gone)
 	return err
 }
@@ -300,6 +307,7 @@ func (w *Workspaces) shut(id string) error {
 	if w.loaded[id] == o {
 		delete(w.loaded, id)
 	}
+	w.warmed = slices.DeleteFunc(w.warmed, func(warm string) bool { return warm == id })
 	close(o.gone)
 	return err
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"runtime/debug"
+	"time"
 )
 
 // auditSizeKey is the counter of the bytes that the audit log takes. Those of
@@ -19,7 +20,7 @@ func (b *batch) putAudit() (err error) {
 	}
 	defer caught(debug.SetPanicOnFault(true), &err)
 	b.dirty, b.audit = true, last
-	size := b.auditSize()
+	size, now := b.auditSize(), b.auditNow()
 	entries, sums := b.r.bucket(bucketAudit), b.r.bucket(bucketAuditSums)
 	for i := range waiting {
 		e := &waiting[i]
@@ -37,7 +38,7 @@ func (b *batch) putAudit() (err error) {
 			return err
 		}
 	}
-	if size, err = b.forgetAudit(last, size); err != nil {
+	if size, err = b.forgetAudit(last, size, now); err != nil {
 		return err
 	}
 	key := []byte(auditSizeKey)
@@ -61,10 +62,33 @@ func (b *batch) auditSize() int64 {
 	return size
 }
 
+// auditNow is the time by which entries are old. A clock that is suddenly far ahead
+// is believed when the entry before says so as well: entries that go because it
+// was wrong would not come back with the right time.
+func (b *batch) auditNow() int64 {
+	now := b.s.opts.Now()
+	if b.s.opts.AuditTime == nil {
+		return now
+	}
+	key, value := b.r.bucket(bucketAudit).Cursor().Last()
+	if key == nil {
+		return now
+	}
+	_, body, err := openAudit(key, value)
+	if err != nil {
+		return now
+	}
+	return min(now, b.s.opts.AuditTime(body)+clockStep.Milliseconds())
+}
+
+// clockStep is how far apart two audit entries may be for the time of the second
+// to be believed at once.
+const clockStep = 24 * time.Hour
+
 // forgetAudit removes the oldest entries of a log of so many bytes while it is
 // over a bound, and returns the bytes that are left. It removes a bounded number
 // at once: more are only there when a bound was lowered.
-func (b *batch) forgetAudit(last, size int64) (left int64, err error) {
+func (b *batch) forgetAudit(last, size, now int64) (left int64, err error) {
 	opts := &b.s.opts
 	entries, sums := b.r.bucket(bucketAudit), b.r.bucket(bucketAuditSums)
 	for range auditWaiting + 1 {
@@ -73,7 +97,7 @@ func (b *batch) forgetAudit(last, size int64) (left int64, err error) {
 			return size, nil
 		}
 		checksum, body, err := openAudit(key, value)
-		old := err == nil && opts.AuditTime != nil && opts.AuditTime(body) < opts.Now()-opts.AuditAge.Milliseconds()
+		old := err == nil && opts.AuditTime != nil && opts.AuditTime(body) < now-opts.AuditAge.Milliseconds()
 		if toNumber(key) > last-int64(opts.AuditEntries) && size <= opts.AuditBytes && !old {
 			return size, nil
 		}

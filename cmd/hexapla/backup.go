@@ -100,7 +100,7 @@ there is kept in the folder quarantine.`,
 			if which.all || from != "" && len(args) > 0 {
 				return usageError{errors.New("restore one store, from a snapshot or with --from")}
 			}
-			data, err := dataDir(cmd, p)
+			data, err := writableDataDir(cmd, p)
 			if err != nil {
 				return err
 			}

@@ -9,10 +9,10 @@ import (
 	"hexapla/rpc/wire"
 )
 
-// TestBadPackInput asks the process for packs that cannot be: each answer names
+// TestV7_BadPackInput asks the process for packs that cannot be: each answer names
 // the field and the limit, nothing that was recorded is lost, and the server goes
 // on.
-func TestBadPackInput(t *testing.T) {
+func TestV7_BadPackInput(t *testing.T) {
 	t.Parallel()
 	c := startChild(t, t.TempDir())
 	defer c.stop()

@@ -27,7 +27,7 @@ func startServer(ctx context.Context, p program, dataDir, policy, profiles strin
 	if err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, self, append([]string{"serve", "--daemon", daemonExisting, "--data-dir", dataDir}, args...)...)
+	cmd := exec.CommandContext(ctx, self, append([]string{"serve", "--daemon", daemonExisting, "--data-dir", dataDir, "--" + forceFlag}, args...)...)
 	cmd.Stderr = p.errs
 	cmd.WaitDelay = 5 * time.Second
 	client, err := rpc.StartChild(ctx, cmd, rpc.ClientOptions{})

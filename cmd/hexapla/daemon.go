@@ -75,7 +75,7 @@ func startDaemon(ctx context.Context, p program, place daemon.Place, idle time.D
 		return err
 	}
 	defer r.Close()
-	args := []string{"daemon", "--detach", "--data-dir", place.Data, "--idle", idle.String()}
+	args := []string{"daemon", "--detach", "--data-dir", place.Data, "--" + forceFlag, "--idle", idle.String()}
 	for _, dir := range place.Sockets {
 		args = append(args, "--socket-dir", dir)
 	}
@@ -127,7 +127,7 @@ daemon/daemon.log of the data folder: no content, and 10 MiB at most.`,
   hexapla daemon --idle 1h    in the foreground`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := dataDir(cmd, p)
+			dir, err := writableDataDir(cmd, p)
 			if err != nil {
 				return err
 			}
@@ -172,7 +172,7 @@ func detachDaemon(p program, place daemon.Place, idle time.Duration, ready *os.F
 	if err != nil {
 		return err
 	}
-	args := []string{"daemon", "--tell", "--data-dir", place.Data, "--idle", idle.String()}
+	args := []string{"daemon", "--tell", "--data-dir", place.Data, "--" + forceFlag, "--idle", idle.String()}
 	for _, dir := range place.Sockets {
 		args = append(args, "--socket-dir", dir)
 	}
@@ -188,6 +188,7 @@ func detachDaemon(p program, place daemon.Place, idle time.Duration, ready *os.F
 
 // runDaemon is the daemon.
 func runDaemon(ctx context.Context, p program, place daemon.Place, idle time.Duration, ready *os.File) error {
+	p.limitMemory()
 	file, err := daemon.OpenLog(place, "daemon.log")
 	if err != nil {
 		return err

@@ -29,6 +29,20 @@ func dataDir(cmd *cobra.Command, p program) (string, error) {
 	return dir, nil
 }
 
+// writableDataDir is dataDir for commands that write: the folder is made ready, or
+// refused.
+func writableDataDir(cmd *cobra.Command, p program) (string, error) {
+	dir, err := dataDir(cmd, p)
+	if err != nil {
+		return "", err
+	}
+	force, err := cmd.Flags().GetBool(forceFlag)
+	if err != nil {
+		return "", err
+	}
+	return dir, claimData(dir, force)
+}
+
 // userDataDir returns the default data folder on an operating system.
 func userDataDir(goos string, p program) (string, error) {
 	if goos == "windows" {

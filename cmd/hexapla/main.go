@@ -39,6 +39,7 @@ func main() { os.Exit(main1(os.Args[1:], nil)) }
 func main1(args []string, as *daemon.Release) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	keepPrivate()
 	return run(ctx, args, program{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr,
 		getenv: os.Getenv, home: os.UserHomeDir, getwd: os.Getwd, self: os.Executable,
@@ -114,7 +115,8 @@ It never calls a model and never uses the network.`,
   hexapla problems "undefined: newRoot"       where an error was met before and what resolved it
   hexapla clusters                            what its conversations are about, in groups
   hexapla secrets scan                        where secrets stand in what was recorded
-  hexapla forget c12 --yes                    take a conversation out, to the last byte`,
+  hexapla forget c12 --yes                    take a conversation out, to the last byte
+  hexapla adopt                               which folders have a memory, and moving it`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -131,7 +133,8 @@ It never calls a model and never uses the network.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("data-dir", "", "folder of the stores (default: $HEXAPLA_DATA_DIR, else the user's data folder)")
-	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newChanges(p), newProblems(p), newDaemon(p), newSecrets(p), newForget(p), newDoctor(p), newVerify(p), newRepair(p), newBackup(p), newRestore(p), newExport(p), newCompact(p), newVersion(p))
+	root.PersistentFlags().Bool(forceFlag, false, "use the data folder wherever it lies")
+	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newChanges(p), newProblems(p), newDaemon(p), newSecrets(p), newForget(p), newAdopt(p), newDoctor(p), newVerify(p), newRepair(p), newBackup(p), newRestore(p), newExport(p), newCompact(p), newVersion(p))
 	return root
 }
 

@@ -47,6 +47,12 @@ are then told that a store is locked. --daemon=on is the daemon or nothing, and
 --daemon=existing a daemon that runs already, else this process. HEXAPLA_DAEMON
 changes the default, which is auto.
 
+A data folder in a repository, in a folder that a service synchronises, or on a
+network file system is refused: it could be published there, and open stores are
+damaged. --force-data-dir takes it all the same; one in a repository then gets a
+.gitignore that leaves everything out. No file of a workspace is read, so nothing
+that is checked in changes what the server does.
+
 Messages for people go to standard error. The exit code is 0 after shutdown and
 exit, and when the input ended cleanly.`,
 		Example: `  hexapla serve
@@ -63,7 +69,7 @@ exit, and when the input ended cleanly.`,
 			if !slices.Contains([]string{daemonAuto, daemonOn, daemonOff, daemonExisting}, mode) {
 				return usageError{fmt.Errorf("--daemon %q: must be auto, on, off or existing", mode)}
 			}
-			dir, err := dataDir(cmd, p)
+			dir, err := writableDataDir(cmd, p)
 			if err != nil {
 				return err
 			}
@@ -115,6 +121,7 @@ type serving struct {
 
 func (s serving) run(ctx context.Context, out io.Writer) (exitCode int) {
 	if s.mode == daemonOff {
+		s.limitMemory()
 		return rpc.Serve(ctx, s.in, out, s.options())
 	}
 	// A forwarder holds next to nothing, and there is one for each window.
@@ -161,6 +168,7 @@ func (s serving) connect(ctx context.Context) (rpc.Upstream, error) {
 		return rpc.Upstream{}, rpc.NewError(wire.KindDaemonUnresponsive, "the daemon does not answer")
 	}
 	debug.SetGCPercent(100) // this process does the work after all
+	s.limitMemory()
 	options := s.options()
 	options.Process = func(int) (string, bool) { return "", false } // the forwarder looks
 	up := rpc.Upstream{Conn: rpc.ServeInside(options)}

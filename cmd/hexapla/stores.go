@@ -67,7 +67,10 @@ func (f *storeFlags) stores(cmd *cobra.Command, p program) ([]storeFolder, error
 // one is the store of the folder that is named, or of the current one.
 func (f *storeFlags) one(data string, p program) (storeFolder, error) {
 	uri, err := folderURI(p, f.workspace)
-	id := session.WorkspaceID(uri)
+	if err != nil {
+		return storeFolder{}, err
+	}
+	id, err := session.LookupWorkspace(data, uri)
 	return storeFolder{id, filepath.Join(data, "workspaces", id)}, err
 }
 

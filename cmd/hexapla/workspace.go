@@ -32,7 +32,7 @@ var errNoMemory = errors.New("nothing is recorded of this folder yet")
 // one unless the flags name another, and calls fn with it.
 func withSession(cmd *cobra.Command, p program, f folderFlags, fn func(ctx context.Context, s *server, session string) error) (err error) {
 	ctx := cmd.Context()
-	dir, err := dataDir(cmd, p)
+	dir, err := writableDataDir(cmd, p)
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,8 @@ const (
 	KindSchemaTooNew     Kind = "schema_too_new"
 	KindCorrupt          Kind = "corrupt"
 	KindStorageFull      Kind = "storage_full"
+	KindQuota            Kind = "quota"
+	KindResourceLimit    Kind = "resource_limit"
 	KindStorage          Kind = "storage"
 	KindReadOnly         Kind = "read_only"
 
@@ -134,6 +136,8 @@ func Kinds() []KindRow {
 		{KindSchemaTooNew, CodeRequestFailed, false, "A newer Hexapla wrote the store; it was left untouched."},
 		{KindCorrupt, CodeRequestFailed, false, "The store is damaged; it was left untouched."},
 		{KindStorageFull, CodeRequestFailed, true, "The disk is full; reads still work."},
+		{KindQuota, CodeRequestFailed, false, "The workspace has used up storage.maxBytes; reading, forgetting and exporting go on."},
+		{KindResourceLimit, CodeRequestFailed, true, "The process may not open more files; workspaces that are open go on."},
 		{KindStorage, CodeRequestFailed, true, "The store could not be read or written."},
 		{KindReadOnly, CodeRequestFailed, false, "The store cannot be written to."},
 		{KindDaemonUnresponsive, CodeRequestFailed, true, "The daemon that has the stores open does not answer; a write may still take effect."},

@@ -55,6 +55,7 @@ const (
 	MethodConversationForget   = "hexapla/conversation/forget"
 	MethodToolRecord           = "hexapla/tool/record"
 	MethodWorkspaceErase       = "hexapla/workspace/erase"
+	MethodWorkspaceAdopt       = "hexapla/workspace/adopt"
 	MethodBlobRead             = "hexapla/blob/read"
 	MethodResponseIngest       = "hexapla/response/ingest"
 	MethodHousekeepingApply    = "hexapla/housekeeping/apply"
@@ -101,19 +102,19 @@ func Methods() []Method {
 	return []Method{
 		request[SessionOpenParams, SessionOpenResult](MethodSessionOpen, ClassWrite,
 			"Opens a session in a workspace, or resumes it by its id; the store is created at the first use.",
-			KindOpIDReused, KindLocked, KindSchemaTooNew, KindCorrupt, KindStorageFull),
+			KindOpIDReused, KindLocked, KindSchemaTooNew, KindCorrupt, KindStorageFull, KindResourceLimit),
 		request[SessionListParams, SessionListResult](MethodSessionList, ClassRead,
 			"Lists the sessions of a workspace, newest first.", KindNotFound, KindLocked),
 		request[SessionCloseParams, SessionCloseResult](MethodSessionClose, ClassWrite,
 			"Closes a session; a conversation in progress is completed.", KindNotFound, KindOpIDReused),
 		request[ConversationRecordParams, ConversationRecordResult](MethodConversationRecord, ClassWrite,
 			"Records turns of a conversation: a whole exchange at once, or turn by turn until done.",
-			KindNotFound, KindOpIDReused, KindTooLarge, KindConversationDone, KindBlobDamaged, KindStorageFull),
+			KindNotFound, KindOpIDReused, KindTooLarge, KindConversationDone, KindBlobDamaged, KindStorageFull, KindQuota),
 		request[ConversationGetParams, ConversationGetResult](MethodConversationGet, ClassRead,
 			"Reads one conversation as header, summary, full text, or the cheapest of them that will do.", KindNotFound, KindForgotten, KindStateChanged),
 		request[ConversationEditParams, ConversationEditResult](MethodConversationEdit, ClassWrite,
 			"Makes a new version of a turn, or goes on from it anew; what it was stays readable.",
-			KindNotFound, KindOpIDReused, KindTooLarge, KindStateChanged, KindBlobDamaged, KindStorageFull),
+			KindNotFound, KindOpIDReused, KindTooLarge, KindStateChanged, KindBlobDamaged, KindStorageFull, KindQuota),
 		request[ConversationAliasParams, ConversationAliasResult](MethodConversationAlias, ClassWrite,
 			"Lets a name stand for a conversation.", KindNotFound, KindOpIDReused),
 		request[ConversationForgetParams, ConversationForgetResult](MethodConversationForget, ClassWrite,
@@ -121,13 +122,15 @@ func Methods() []Method {
 			KindNotFound, KindForgotten, KindStorageFull),
 		request[WorkspaceEraseParams, WorkspaceEraseResult](MethodWorkspaceErase, ClassWrite,
 			"Takes away everything that was recorded of a workspace.", KindLocked),
+		request[WorkspaceAdoptParams, WorkspaceAdoptResult](MethodWorkspaceAdopt, ClassWrite,
+			"Gives a folder the memory of another one that was renamed, moved or replaced.", KindNotFound),
 		request[ToolRecordParams, ToolRecordResult](MethodToolRecord, ClassWrite,
-			"Stores a tool output by its content and returns its compressed form.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull),
+			"Stores a tool output by its content and returns its compressed form.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull, KindQuota),
 		request[BlobReadParams, BlobReadResult](MethodBlobRead, ClassRead,
 			"Reads a stored tool output, whole or in part.", KindNotFound, KindBlobDamaged),
 		request[ResponseIngestParams, ResponseIngestResult](MethodResponseIngest, ClassWrite,
 			"Takes a model's answer apart, records it, applies its housekeeping and answers its context requests.",
-			KindNotFound, KindOpIDReused, KindTooLarge, KindConversationDone, KindStorageFull),
+			KindNotFound, KindOpIDReused, KindTooLarge, KindConversationDone, KindStorageFull, KindQuota),
 		request[HousekeepingApplyParams, HousekeepingApplyResult](MethodHousekeepingApply, ClassWrite,
 			"Applies what the model says of a conversation: header, summary and current context.", KindNotFound, KindOpIDReused),
 		request[HousekeepingHistoryParams, HousekeepingHistoryResult](MethodHousekeepingHistory, ClassRead,
@@ -159,7 +162,7 @@ func Methods() []Method {
 		request[LearningResetParams, LearningResetResult](MethodLearningReset, ClassWrite,
 			"Takes back what was learned, of one conversation or of all; past packs stay what they were.", KindNotFound, KindOpIDReused),
 		request[PinAddParams, PinAddResult](MethodPinAdd, ClassWrite,
-			"Pins a text: it stands in every pack of the workspace and is never dropped.", KindOpIDReused),
+			"Pins a text: it stands in every pack of the workspace and is never dropped.", KindOpIDReused, KindQuota),
 		request[PinRemoveParams, PinRemoveResult](MethodPinRemove, ClassWrite,
 			"Takes a pin away.", KindNotFound, KindOpIDReused),
 		request[PinListParams, PinListResult](MethodPinList, ClassRead,
@@ -180,7 +183,7 @@ func Methods() []Method {
 		request[PackReceiptParams, PackReceiptResult](MethodPackReceipt, ClassRead,
 			"Lists what a pack lost against the one before it, and which facts of that survived.", KindNotFound),
 		request[PackUndoParams, PackUndoResult](MethodPackUndo, ClassWrite,
-			"Gives the pack before a pack again, and puts what was lost into the next one.", KindNotFound, KindOpIDReused, KindStorageFull),
+			"Gives the pack before a pack again, and puts what was lost into the next one.", KindNotFound, KindOpIDReused, KindStorageFull, KindQuota),
 		request[AuditQueryParams, AuditQueryResult](MethodAuditQuery, ClassRead,
 			"Lists what packs were built, with what in them, what was dropped and why.", KindNotFound),
 		request[ProfileGetParams, ProfileGetResult](MethodProfileGet, ClassRead,

@@ -32,6 +32,13 @@ type SessionOpenResult struct {
 	Ongoing string `json:"ongoing,omitempty"`
 	// What was replaced in the parameters, by family: secrets and personal data.
 	Scrubbed map[string]int `json:"scrubbed,omitempty"`
+	// How the root folder was found: "new", "known", "moved" (it had another name
+	// when it was opened last), "replaced" (another folder had its name; this one
+	// has a workspace of its own) or "gone" (it is not there; its memory is).
+	WorkspaceState string `json:"workspaceState" enum:"new,known,moved,replaced,gone"`
+	// A workspace that may have been this folder's. The user is to be asked, and
+	// workspace/adopt says what they chose.
+	Candidate *AdoptCandidate `json:"candidate,omitempty"`
 }
 
 // SessionListParams names a workspace by URI or by an open session.

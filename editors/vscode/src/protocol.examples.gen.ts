@@ -92,6 +92,8 @@ import type {
   SessionOpenResult,
   ToolRecordParams,
   ToolRecordResult,
+  WorkspaceAdoptParams,
+  WorkspaceAdoptResult,
   WorkspaceEraseParams,
   WorkspaceEraseResult,
 } from './protocol.gen.js';
@@ -114,7 +116,8 @@ export const sessionOpenNewResult = {
     "workspace": "3eea48a1241a986c",
     "resumed": false,
     "sequence": 1,
-    "conversations": 0
+    "conversations": 0,
+    "workspaceState": "new"
   } satisfies SessionOpenResult;
 
 // testdata/protocol/examples/session-open/resumed.json
@@ -124,7 +127,8 @@ export const sessionOpenResumedResult = {
     "workspace": "3eea48a1241a986c",
     "resumed": true,
     "sequence": 1,
-    "conversations": 0
+    "conversations": 0,
+    "workspaceState": "known"
   } satisfies SessionOpenResult;
 
 // testdata/protocol/examples/session-open/invalid.json
@@ -5017,6 +5021,14 @@ export const sessionListWorkspaceResult = {
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
 export const sessionCloseOngoingResult = {"sequence": 100, "completed": "c4"} satisfies SessionCloseResult;
+
+// testdata/protocol/examples/workspace-adopt/keep.json
+export const workspaceAdoptKeepParams = {"workspace": {"uri": "file:///projects/brewlog"}, "from": "3eea48a1241a986c"} satisfies WorkspaceAdoptParams;
+export const workspaceAdoptKeepResult = {"workspace": "3eea48a1241a986c", "before": "3eea48a1241a986c"} satisfies WorkspaceAdoptResult;
+
+// testdata/protocol/examples/workspace-adopt/unknown.json
+export const workspaceAdoptUnknownParams = {"workspace": {"uri": "file:///projects/brewlog"}, "from": "0123456789abcdef"} satisfies WorkspaceAdoptParams;
+export const workspaceAdoptUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "from"} satisfies ErrorData;
 
 // testdata/protocol/examples/workspace-erase/unconfirmed.json
 export const workspaceEraseUnconfirmedError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "confirm"} satisfies ErrorData;

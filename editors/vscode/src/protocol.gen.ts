@@ -36,12 +36,47 @@ export type Kind =
   | 'schema_too_new'
   | 'corrupt'
   | 'storage_full'
+  | 'quota'
+  | 'resource_limit'
   | 'storage'
   | 'read_only'
   | 'daemon_unresponsive';
 
 /** Committed says whether a failed write took effect. */
 export type Committed = 'no' | 'yes' | 'unknown';
+
+/** AdoptCandidate is a workspace that may have been a folder's. */
+export interface AdoptCandidate {
+  /** Id of the workspace. */
+  workspace: string;
+  /** The root folder that it had. */
+  uri: string;
+}
+
+/** WorkspaceAdoptParams says which memory a folder is to have from now on. */
+export interface WorkspaceAdoptParams {
+  /** The root folder. */
+  workspace: Workspace;
+  /**
+   * Id of the workspace whose memory it gets; its own folder must not be there any more. The
+   * id that the folder has: it keeps that, and is not asked again.
+   */
+  from: string;
+}
+
+/**
+ * WorkspaceAdoptResult tells what was changed. Sessions that are open stay in the workspace
+ * that they were opened in.
+ */
+export interface WorkspaceAdoptResult {
+  /** Id of the workspace that the folder has now. */
+  workspace: string;
+  /**
+   * Id of the one that it had. What was recorded there stays there; adopting it again brings
+   * it back.
+   */
+  before: string;
+}
 
 /** StructuredResponse is a model's answer that the client already took apart. */
 export interface StructuredResponse {
@@ -2110,6 +2145,17 @@ export interface SessionOpenResult {
   ongoing?: string;
   /** What was replaced in the parameters, by family: secrets and personal data. */
   scrubbed?: { [name: string]: integer };
+  /**
+   * How the root folder was found: "new", "known", "moved" (it had another name when it was
+   * opened last), "replaced" (another folder had its name; this one has a workspace of its
+   * own) or "gone" (it is not there; its memory is).
+   */
+  workspaceState: 'new' | 'known' | 'moved' | 'replaced' | 'gone';
+  /**
+   * A workspace that may have been this folder's. The user is to be asked, and workspace/adopt
+   * says what they chose.
+   */
+  candidate?: AdoptCandidate;
 }
 
 /** SessionListParams names a workspace by URI or by an open session. */
@@ -3294,6 +3340,12 @@ export const ConversationForgetRequest = {
 export const WorkspaceEraseRequest = {
   method: 'hexapla/workspace/erase',
   type: new RequestType<WorkspaceEraseParams, WorkspaceEraseResult, ErrorData>('hexapla/workspace/erase'),
+} as const;
+
+/** Gives a folder the memory of another one that was renamed, moved or replaced. */
+export const WorkspaceAdoptRequest = {
+  method: 'hexapla/workspace/adopt',
+  type: new RequestType<WorkspaceAdoptParams, WorkspaceAdoptResult, ErrorData>('hexapla/workspace/adopt'),
 } as const;
 
 /** Stores a tool output by its content and returns its compressed form. */

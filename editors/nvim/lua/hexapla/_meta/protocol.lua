@@ -14,6 +14,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/conversation/alias" # Lets a name stand for a conversation.
 ---| "hexapla/conversation/forget" # Takes a conversation, or a turn of it, out of the store with all that was made of it; its text is in no file afterwards.
 ---| "hexapla/workspace/erase" # Takes away everything that was recorded of a workspace.
+---| "hexapla/workspace/adopt" # Gives a folder the memory of another one that was renamed, moved or replaced.
 ---| "hexapla/tool/record" # Stores a tool output by its content and returns its compressed form.
 ---| "hexapla/blob/read" # Reads a stored tool output, whole or in part.
 ---| "hexapla/response/ingest" # Takes a model's answer apart, records it, applies its housekeeping and answers its context requests.
@@ -87,6 +88,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "schema_too_new"
 ---| "corrupt"
 ---| "storage_full"
+---| "quota"
+---| "resource_limit"
 ---| "storage"
 ---| "read_only"
 ---| "daemon_unresponsive"
@@ -96,6 +99,22 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "no"
 ---| "yes"
 ---| "unknown"
+
+---AdoptCandidate is a workspace that may have been a folder's.
+---@class hexapla.AdoptCandidate
+---@field workspace string # Id of the workspace.
+---@field uri string # The root folder that it had.
+
+---WorkspaceAdoptParams says which memory a folder is to have from now on.
+---@class hexapla.WorkspaceAdoptParams
+---@field workspace hexapla.Workspace # The root folder.
+---@field from string # Id of the workspace whose memory it gets; its own folder must not be there any more. The id that the folder has: it keeps that, and is not asked again.
+
+---WorkspaceAdoptResult tells what was changed. Sessions that are open stay in the workspace that
+---they were opened in.
+---@class hexapla.WorkspaceAdoptResult
+---@field workspace string # Id of the workspace that the folder has now.
+---@field before string # Id of the one that it had. What was recorded there stays there; adopting it again brings it back.
 
 ---StructuredResponse is a model's answer that the client already took apart.
 ---@class hexapla.StructuredResponse
@@ -1109,6 +1128,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field conversations integer # Conversations in the workspace.
 ---@field ongoing? string # Id of the session's conversation in progress, if any.
 ---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+---@field workspaceState "new"|"known"|"moved"|"replaced"|"gone" # How the root folder was found: "new", "known", "moved" (it had another name when it was opened last), "replaced" (another folder had its name; this one has a workspace of its own) or "gone" (it is not there; its memory is).
+---@field candidate? hexapla.AdoptCandidate # A workspace that may have been this folder's. The user is to be asked, and workspace/adopt says what they chose.
 
 ---SessionListParams names a workspace by URI or by an open session.
 ---@class hexapla.SessionListParams
