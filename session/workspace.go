@@ -43,7 +43,7 @@ type workspaceOptions struct {
 	NoIndex bool
 	// Warm is called before a search that the index would help.
 	Warm func()
-	Logf    func(format string, args ...any)
+	Logf func(format string, args ...any)
 }
 
 // Workspace is one root folder's memory: a store, its index and what is cached
