@@ -58,7 +58,7 @@ func (s *Service) Adopt(ctx context.Context, uri, from string) (before string, e
 	case !registry.IsID(from):
 		return "", invalid("from", "must be the id of a workspace, 16 hex digits")
 	}
-	before, err = s.shared.places.Adopt(ctx, folderOf(uri), from)
+	before, err = s.shared.places.Adopt(ctx, s.placeOf(uri), from)
 	switch {
 	case errors.Is(err, registry.ErrUnknown):
 		return "", &NotFoundError{Path: "from", Message: "no such workspace"}
@@ -66,6 +66,17 @@ func (s *Service) Adopt(ctx context.Context, uri, from string) (before string, e
 		return "", invalid("from", "its own folder is still there")
 	}
 	return before, registryError(err)
+}
+
+// placeOf is what the registry is asked about a URI. It keeps URIs, so one that
+// holds a secret is known by its workspace's id alone, and does not follow its
+// folder.
+func (s *Service) placeOf(uri string) registry.Place {
+	place := folderOf(uri)
+	if len(s.foreign().Find(place.URI)) > 0 {
+		return registry.Place{URI: "secret:" + place.ID, ID: place.ID}
+	}
+	return place
 }
 
 // LookupWorkspace returns the id of a folder's workspace in a data folder that

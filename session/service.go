@@ -217,7 +217,7 @@ func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, re
 	var err error
 	found, known := visitOf(ctx, uri)
 	if !known {
-		if found, err = s.shared.places.Resolve(ctx, folderOf(uri)); err != nil {
+		if found, err = s.shared.places.Resolve(ctx, s.placeOf(uri)); err != nil {
 			return nil, found, registryError(err)
 		}
 	}

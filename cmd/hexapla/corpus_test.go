@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,9 @@ import (
 
 // corpusRounds is an environment variable: how many stores the test damages.
 const corpusRounds = "HEXAPLA_CORPUS"
+
+// headingMark is the mark at the end of a heading, which is the workspace's own.
+var headingMark = regexp.MustCompile(`(?m)^(### .*) [a-z]{4}$`)
 
 // damaged returns data that was cut, flipped, zeroed or replaced.
 func damaged(data, foreign []byte, random *rand.Rand) (string, []byte) {
@@ -135,7 +139,7 @@ func TestS10_CorpusThroughTheProcess(t *testing.T) {
 				bad++
 			} else if strings.Contains(got.Text, "(blob_missing)") { // it says so
 				bad++
-			} else if got.Text != text {
+			} else if headingMark.ReplaceAllString(got.Text, "$1") != headingMark.ReplaceAllString(text, "$1") {
 				t.Errorf("%s: %s is not what was recorded:\n%s", what[i], conversation, got.Text)
 			}
 		}

@@ -332,7 +332,7 @@ func TestY1_NamesAreNoPaths(t *testing.T) {
 	ids := map[string]string{}
 	for _, uri := range []string{
 		"file:///ws/../../etc", "file:///ws/%2e%2e/%2e%2e/etc/x", "file:///ws", "file:///ws-evil", "file:///ws%2f..%2f..%2fy", "../../../../up", "..%2f..%2fup", `..\..\up`,
-		"file:///" + strings.Repeat("../", 50) + "tmp/rows-up", "/", "//", "a/b", "workspaces/../../up", "file:///ws%0a", "vscode-remote://../../up", "\u202e", "~", "$HOME", "-rf", "file:///ws\x00", "file:///ws%00/../../etc",
+		"file:///" + strings.Repeat("../", 50) + "tmp/rows-up", "/", "//", "a/b", "workspaces/../../up", "file:///ws%0a", "vscode-remote://../../up", "\u202e", "~", "$HOME", "-rf", "file:///ws\x00", "file:///ws%00/x",
 	} {
 		opened := c.openAt(uri)
 		c.say(opened.Session, "x")

@@ -171,7 +171,7 @@ func TestL2_Locale(t *testing.T) {
 	}
 	want := ""
 	for _, env := range [][]string{{"LANG=C", "TZ=UTC"}, {"LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8", "TZ=Pacific/Apia"}, {"LANG=", "TZ=:nonsense"}, {"LC_ALL=de_DE", "TZ=America/St_Johns"}} {
-		c, _ := startCommandIn(t, exec.Command(self, "serve", "--data-dir", t.TempDir()), env)
+		c, _ := startCommandIn(t, exec.Command(self, "serve", "--fixed-keys", "--data-dir", t.TempDir()), env)
 		s := c.openAt("file:///locale").Session
 		for _, text := range []string{"INDEX of the TITLE in internal/I18N.go", "Straße, İstanbul, ısı, ΣΊΣΥΦΟΣ", "naïve cafe\u0301"} {
 			call[wire.ConversationRecordResult](c, wire.MethodConversationRecord, wire.ConversationRecordParams{
