@@ -3,7 +3,7 @@
 
 FUZZTIME ?= 20s
 
-.PHONY: build test race generate fuzz client bench
+.PHONY: build test race generate fuzz client bench broken soak torture
 
 build:
 	go build -trimpath -o bin/hexapla ./cmd/hexapla
@@ -29,6 +29,10 @@ fuzz:
 # built server.
 client: build
 	cd editors/client && npm ci --no-audit --no-fund && HEXAPLA=$(CURDIR)/bin/hexapla npm test
+
+# Breaks each promise by its build tag and has the suite that tests it turn red.
+broken:
+	HEXAPLA_BROKEN=1 go test -count=1 -timeout 20m -run TestSuitesTurnRed -v ./internal/broken
 
 bench:
 	go test -run '^$$' -bench . -benchtime 1s ./...

@@ -181,7 +181,7 @@ func (s *Service) WorkspaceByURI(ctx context.Context, uri string) (*Workspace, e
 func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, error) {
 	id := WorkspaceID(uri)
 	s.mu.Lock()
-	ws, closed := s.workspaces[id], s.closed
+	ws, closed := s.bound(id), s.closed
 	s.mu.Unlock()
 	if closed {
 		return nil, ErrClosed
