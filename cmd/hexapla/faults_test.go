@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -325,10 +326,25 @@ func converse(t *testing.T, cmd *exec.Cmd, script faultScript, tale *faultTale, 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	defer cancel()
+	said := &sharedBuffer{}
+	cmd.Stderr = said
 	client, err := rpc.StartChild(ctx, cmd, rpc.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	hangs := time.AfterFunc(2*patience, func() {
+		t.Error("the process hangs")
+		// Its stacks; strace goes with it.
+		for _, pid := range children(t, cmd.Process.Pid) {
+			_ = syscall.Kill(pid, syscall.SIGQUIT)
+		}
+	})
+	defer func() {
+		hangs.Stop()
+		if t.Failed() {
+			t.Log(said)
+		}
+	}()
 	c := &child{t, client}
 	if _, err := client.Initialize(ctx, rpc.InitializeParams{ClientName: "test"}); err == nil {
 		script.run(c, tale)
