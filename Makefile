@@ -3,7 +3,11 @@
 
 FUZZTIME ?= 20s
 
-.PHONY: build test race generate fuzz client bench
+# A pipe fails when its first part does.
+SHELL = bash
+.SHELLFLAGS = -o pipefail -c
+
+.PHONY: build test race generate fuzz client bench broken promises soak torture
 
 build:
 	go build -trimpath -o bin/hexapla ./cmd/hexapla
@@ -29,6 +33,63 @@ fuzz:
 # built server.
 client: build
 	cd editors/client && npm ci --no-audit --no-fund && HEXAPLA=$(CURDIR)/bin/hexapla npm test
+
+# Breaks each promise by its build tag and has the suite that tests it turn red.
+broken:
+	HEXAPLA_BROKEN=1 go test -count=1 -timeout 20m -run TestSuitesTurnRed -v ./internal/broken
+
+# Shares of a simulated day: 1 is all of it, about 200,000 appends.
+SOAK_SHARE ?= 1
+
+soak:
+	SOAK_SHARE=$(SOAK_SHARE) go test -count=1 -timeout 12h -run '^TestSoak$$' -v ./cmd/hexapla
+
+# The tests of what is promised, with counts for every change; docs/reliability.md
+# says what each variable counts. Single loops, one after another, so that what
+# one of them needs of the machine is its own.
+promises: KILLS = 200
+promises: IMAGES = 2000
+promises: INDEX_KILLS = 100
+promises: CORPUS = 200
+promises: ERASES = 20
+promises: FAULTS = 200
+promises: MACHINE = 60
+promises: STEPS = 50
+promises: LINEAR = HEXAPLA_LINEAR_EACH=60 HEXAPLA_LINEAR_KILLS=6
+promises: STARTS = 10
+
+# The same with the counts of a release; it takes hours.
+torture: KILLS = 10000
+torture: IMAGES = 100000
+torture: INDEX_KILLS = 2000
+torture: CORPUS = 20000
+torture: ERASES = 500
+torture: FAULTS = all
+torture: MACHINE = 2000
+torture: STEPS = 50
+torture: LINEAR = HEXAPLA_LINEAR_CLIENTS=64 HEXAPLA_LINEAR_WORKSPACES=16 HEXAPLA_LINEAR_EACH=500 HEXAPLA_LINEAR_KILLS=100
+torture: STARTS = 1000
+
+RUN = go test -count=1 -timeout 12h -v
+
+promises torture:
+	STORAGE_KILL_ROUNDS=$(KILLS) $(RUN) -run '^TestS1_Kill$$' ./storage
+	STORAGE_KILL_ROUNDS=1 $(RUN) -run '^(TestS2_KillAtEachCall|TestY11_KilledErase)$$' ./storage | grep -v '^ *--- PASS\|^=== '
+	STORAGE_IMAGES=$(IMAGES) $(RUN) -run '^TestS3_PowerLoss$$' ./storage
+	INDEX_KILL_ROUNDS=$(INDEX_KILLS) $(RUN) -run '^TestX4_Killed$$' ./index
+	HEXAPLA_CORPUS=$(CORPUS) $(RUN) -run '^TestS10_CorpusThroughTheProcess$$' ./cmd/hexapla
+	STORAGE_ERASE_ROUNDS=$(ERASES) STORAGE_CORPUS=$(CORPUS) $(RUN) -run '^(TestY10_EraseLeavesNoBytes|TestS11_SalvageNeverLies|TestS12_BlobHeals)$$' ./storage
+	HEXAPLA_FAULTS=$(FAULTS) $(RUN) -run '^TestS2_FaultsThroughTheProcess$$' ./cmd/hexapla | grep -v '^ *--- PASS\|^=== '
+	SESSION_MACHINE_RUNS=$(MACHINE) $(RUN) -run '^TestS2_SessionMachine$$' ./session -rapid.checks=$(MACHINE) -rapid.steps=$(STEPS)
+	$(LINEAR) $(RUN) -run '^TestC7_Linearizable$$' ./cmd/hexapla
+	HEXAPLA_C1_ROUNDS=$(STARTS) $(RUN) -run '^TestC1_FirstStart$$' ./cmd/hexapla
+
+torture: compound soak broken
+
+# Faults that strike two calls in a row.
+.PHONY: compound
+compound:
+	HEXAPLA_FAULTS=all HEXAPLA_FAULTS_COMPOUND=2 $(RUN) -run '^TestS2_FaultsThroughTheProcess$$' ./cmd/hexapla | grep -v '^ *--- PASS\|^=== '
 
 bench:
 	go test -run '^$$' -bench . -benchtime 1s ./...

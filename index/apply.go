@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	bindex "github.com/blevesearch/bleve_index_api"
@@ -51,6 +52,13 @@ func (ix *Index) Apply(ctx context.Context, docs []Doc, after, watermark int64) 
 	batch.SetInternal([]byte(keyWatermark), appendInt(watermark))
 	batch.SetInternal([]byte(keyDocs), appendInt(count))
 
+	if watermarkApart {
+		ahead := bindex.NewBatch()
+		maps.Copy(ahead.InternalOps, batch.InternalOps)
+		if err := ix.engine.Batch(ahead); err != nil {
+			return fmt.Errorf("apply to index: %w: %w", ErrFailed, err)
+		}
+	}
 	written, flushed := &ix.written, ix.flushed
 	batch.SetPersistedCallback(func(err error) {
 		if err == nil {

@@ -243,7 +243,7 @@ func (f *forwarder) request(call *jsonrpc2.Call) {
 	}
 	f.newest++
 	w.number = f.newest
-	if w.write {
+	if w.write && !dropKeys {
 		params = withKey(params, "forwarded-"+f.nonce+"-", w.number)
 	}
 	w.frame = requestFrame(w.number, w.method, params)

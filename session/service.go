@@ -223,7 +223,7 @@ func (s *Service) openWorkspace(ctx context.Context, uri string) (*Workspace, re
 	}
 	id := found.ID
 	s.mu.Lock()
-	ws := s.workspaces[id]
+	ws := s.bound(id)
 	s.mu.Unlock()
 	if ws != nil {
 		return ws, found, nil

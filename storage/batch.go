@@ -107,6 +107,9 @@ func (b *batch) finish() {
 		return
 	}
 	b.state.commit++
+	if acknowledgeEarly {
+		b.answer(nil)
+	}
 	err := b.commit()
 	if err != nil {
 		err = b.s.settle(err, b.state)

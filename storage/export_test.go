@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"os"
 
 	bolt "go.etcd.io/bbolt"
@@ -105,3 +106,20 @@ func DropTimes(path string) error {
 	defer db.Close()
 	return db.Update(func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte(bucketTimes.String())) })
 }
+
+// ReadRecord decodes a value of the records bucket whose checksum fits.
+func ReadRecord(key, content []byte) (Record, error) {
+	return openRecord(key, sealed(bucketRecords, key, content))
+}
+
+// RecordContent is what of a draft is stored beside the checksum.
+func RecordContent(key []byte, d Draft) []byte { return sealRecord(key, &d)[sealSize:] }
+
+// ReadSchema and ReadState decode values of the meta bucket.
+func ReadSchema(b []byte) error { _, err := decodeSchema(b); return err }
+
+// ReadState decodes what every commit changes.
+func ReadState(b []byte) error { _, err := decodeState(b); return err }
+
+// GuardBytes looks at the content of a file as Open does before bbolt reads it.
+func GuardBytes(data []byte) error { return guardFile(bytes.NewReader(data), int64(len(data))) }

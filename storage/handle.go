@@ -54,6 +54,7 @@ func openHandle(root *os.Root, name string, opts boltOptions) (h *handle, err er
 		ReadOnly:        opts.readOnly,
 		MaxSize:         int(opts.maxBytes),
 		NoStatistics:    true,
+		NoSync:          skipSync,
 		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 			f, err := root.OpenFile(name, flag, mode)
 			h.file = f

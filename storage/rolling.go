@@ -24,6 +24,12 @@ func (s *Store) rollOver(before state) {
 	if s.opts.Snapshots <= 0 || day <= s.day {
 		return
 	}
+	s.mu.Lock()
+	settling := s.settling
+	s.mu.Unlock()
+	if settling { // hold would wait for this goroutine; the next commit does it
+		return
+	}
 	s.day = day
 	if before.seq == 0 || !s.rolling.TryLock() {
 		return

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"hexapla/storage"
@@ -101,5 +102,36 @@ func TestS16_Backup(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestS16_FirstCommitOfADayFails: the commit that would start the day's snapshot
+// fails. What became of it is found out all the same, and the next commit starts
+// the snapshot.
+func TestS16_FirstCommitOfADayFails(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]*failing{
+		"done":     {after: []int64{1}, cause: syscall.EIO},
+		"not done": {before: []int64{1}, cause: syscall.EIO},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			var now atomic.Int64
+			now.Store(20_000 * day)
+			s := openWith(t, storage.Options{Dir: dir, Snapshots: 2, Now: now.Load}.WithCommit(f.commit))
+			write(t, s, draft("k", "a", "one"))
+			f.armed.Store(true)
+			now.Add(day)
+			_, err := s.Write(t.Context(), storage.Op{}, putting(draft("k", "b", "two")))
+			if done := f.after != nil; done != (err == nil) {
+				t.Fatal(err)
+			}
+			write(t, s, draft("k", "c", "three"))
+			closeStore(t, s)
+			if names := snapshotsOf(t, dir); len(names) != 1 {
+				t.Errorf("there are %v", names)
+			}
+		})
 	}
 }

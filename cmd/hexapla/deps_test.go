@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"internal/needs":      {"layers", "layers/digest"},
 	"internal/shareddata": {},
 	"internal/filelock":   {},
+	"internal/broken":     {},
 }
 
 // onlyIn says which libraries one package alone may import, and why.
