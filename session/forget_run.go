@@ -85,10 +85,20 @@ func (s *Service) replace(old, fresh *Workspace) {
 			continue
 		}
 		delete(s.sessions, id)
-		if fresh != nil {
+		if fresh != nil && fresh.hasSession(id) {
 			s.sessions[id] = &Session{ID: id, Workspace: fresh, service: s, model: session.Model(), last: map[layers.Layout]*lastPack{}}
 		}
 	}
+}
+
+// hasSession tells whether a session was ever opened. One whose name was a secret
+// has another name after a rescrub. Where that cannot be read it has.
+func (ws *Workspace) hasSession(id string) (has bool) {
+	err := ws.view(0, func(v storage.View) (err error) {
+		_, has, err = v.Latest(kindSession, id)
+		return err
+	})
+	return has || err != nil
 }
 
 // retire ends what the workspace does in the background and what it stores

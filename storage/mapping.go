@@ -2,8 +2,11 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
+	"maps"
+	"slices"
 
 	"hexapla/layers"
 )
@@ -41,9 +44,13 @@ type Mapping struct {
 	// Audit is asked for the bodies of audit entries. An entry keeps its number
 	// and its checksum.
 	Audit func(entry int64, body []byte) (Fate, []byte)
+	// List gives lists other names. Lists that come to have the same name become
+	// one, in the order of sequences. Only Erase can do this.
+	List func(name string) string
 	// Blob is asked for blobs. Replace enters other content under its own hash,
-	// which is for Record to put into the records; the old one is gone.
-	Blob func(ref layers.BlobRef) (Fate, []byte)
+	// which is for Record to put into the records; the old one is gone. It may read
+	// blobs of the store.
+	Blob func(ref layers.BlobRef) (Fate, BlobContent)
 	// DropDamaged drops values that are not what was written. Otherwise they
 	// stay, damaged as they are.
 	DropDamaged bool
@@ -52,6 +59,18 @@ type Mapping struct {
 // Content is what a record is to have instead.
 type Content struct {
 	Body, Terms []byte
+	// ID and Parent take the place of the record's where they are not "". With
+	// another id it is a version of what has that one. Only Erase can change ids.
+	ID, Parent string
+	// Mentions are all that the record is found by; nil leaves what there is. Only
+	// Erase can add any.
+	Mentions []Mention
+}
+
+// BlobContent is what a blob is to be instead.
+type BlobContent struct {
+	Data []byte
+	MIME string // "" leaves it as it is
 }
 
 // change is what a mapping made of one key. Slices may alias pages.
@@ -60,6 +79,7 @@ type change struct {
 	key, value  []byte // as they are
 	to, content []byte // as they will be; a nil key drops
 	blob        *StagedBlob
+	elsewhere   bool // to lies out of the order of the keys
 }
 
 // same tells that nothing changes.
@@ -74,12 +94,14 @@ type mapper struct {
 	dropped map[int64]bool  // records
 	gone    map[string]bool // audit entries, by key
 	damaged int
-	list    []byte // prefix of the list that is being walked
-	left    int64  // places that it has lost so far
+	list    []byte                     // prefix of the list that is being walked
+	left    int64                      // places that it has lost so far
+	moved   map[int64]string           // ids of records that have other ones
+	found   map[int64]map[Mention]bool // what records are found by that is not there yet
 }
 
 func newMapper(r *reader, m Mapping, newest int64, emit func(change) error) *mapper {
-	return &mapper{r: r, m: m, emit: emit, newest: newest, dropped: map[int64]bool{}, gone: map[string]bool{}}
+	return &mapper{r: r, m: m, emit: emit, newest: newest, dropped: map[int64]bool{}, gone: map[string]bool{}, moved: map[int64]string{}, found: map[int64]map[Mention]bool{}}
 }
 
 // run emits every key of the store with what becomes of it.
@@ -116,6 +138,9 @@ func (w *mapper) bucket(b bucket) error {
 		if err := w.emit(c); err != nil {
 			return err
 		}
+	}
+	if b == bucketMentions {
+		return w.newMentions()
 	}
 	return nil
 }
@@ -179,7 +204,17 @@ func (w *mapper) record(record, words *change) {
 		record.content = sealRecord(record.key, &Draft{})
 		words.content = nil
 	case Replace:
-		record.content = sealRecord(record.key, &Draft{Kind: r.Kind, ID: r.ID, Parent: r.Parent, Body: content.Body})
+		as := Draft{Kind: r.Kind, ID: cmp.Or(content.ID, r.ID), Parent: cmp.Or(content.Parent, r.Parent), Body: content.Body}
+		record.content = sealRecord(record.key, &as)
+		if as.ID != r.ID {
+			w.moved[r.Seq] = as.ID
+		}
+		if content.Mentions != nil {
+			w.found[r.Seq] = map[Mention]bool{}
+			for _, m := range content.Mentions {
+				w.found[r.Seq][m] = true
+			}
+		}
 		words.content = nil
 		if content.Terms != nil {
 			words.content = sealed(bucketTerms, words.key, content.Terms)
@@ -193,9 +228,7 @@ func (w *mapper) one(c *change) error {
 	case bucketMeta, bucketTimes, bucketWriters:
 		return nil
 	case bucketVersions:
-		if len(c.key) >= 8 && w.dropped[newest(c.key[len(c.key)-8:])] {
-			c.to = nil
-		}
+		w.version(c)
 		return nil
 	case bucketMentions:
 		w.mention(c)
@@ -264,6 +297,38 @@ func (w *mapper) harmed(c *change) {
 	}
 }
 
+// version maps the entry of a version: it goes, or moves, with its record.
+func (w *mapper) version(c *change) {
+	if len(c.key) < 8 {
+		return
+	}
+	seq := newest(c.key[len(c.key)-8:])
+	if w.dropped[seq] {
+		c.to = nil
+		return
+	}
+	if id, ok := w.moved[seq]; ok {
+		if kind, _, ok := cutName(c.key); ok {
+			c.to, c.elsewhere = appendNewest(versionPrefix(kind, id), seq), true
+		}
+	}
+}
+
+// newMentions emits what records are found by that they were not before.
+func (w *mapper) newMentions() error {
+	for _, seq := range slices.Sorted(maps.Keys(w.found)) {
+		names := slices.SortedFunc(maps.Keys(w.found[seq]), func(a, b Mention) int {
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+		})
+		for _, m := range names {
+			if err := w.emit(change{bucket: bucketMentions, to: mentionKey(m, seq), elsewhere: true}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func (w *mapper) mention(c *change) {
 	kind, rest, ok := cutName(c.key)
 	name, rest, ok2 := cutName(rest)
@@ -272,6 +337,12 @@ func (w *mapper) mention(c *change) {
 		w.harmed(c)
 	case w.dropped[newest(rest)]:
 		c.to = nil
+	case w.found[newest(rest)] != nil:
+		if m := (Mention{kind, name}); w.found[newest(rest)][m] {
+			delete(w.found[newest(rest)], m)
+		} else {
+			c.to = nil
+		}
 	case w.m.Mention != nil && w.m.Mention(Mention{kind, name}, newest(rest)) == Drop:
 		c.to = nil
 	}
@@ -294,10 +365,20 @@ func (w *mapper) place(c *change) {
 	case w.dropped[entry.Seq]:
 		c.to = nil
 	}
-	switch {
-	case c.to == nil:
+	if c.to == nil {
 		w.left++
-	case w.left > 0:
+		return
+	}
+	id, renamed := w.moved[entry.Seq]
+	if renamed {
+		entry.ID = id
+	}
+	if name, _, ok := cutName(prefix); ok && w.m.List != nil {
+		if to := w.m.List(name); to != name {
+			prefix, c.elsewhere = listPrefix(to), true
+		}
+	}
+	if w.left > 0 || renamed || c.elsewhere {
 		c.to = appendNumber(bytes.Clone(prefix), at-w.left)
 		if err == nil {
 			c.content = sealEntry(c.to, entry)
@@ -332,11 +413,11 @@ func (w *mapper) blob(c *change) error {
 	switch fate, content := w.m.Blob(ref); {
 	case fate == Drop:
 		c.to = nil
-	case fate == Replace && len(content) > MaxBlob:
+	case fate == Replace && len(content.Data) > MaxBlob:
 		return errors.Join(errors.New("replace blob"), ErrTooLarge)
 	case fate == Replace:
 		c.to = nil
-		c.blob = newStaged(content, ref.MIME)
+		c.blob = newStaged(content.Data, cmp.Or(content.MIME, ref.MIME))
 	}
 	return nil
 }
