@@ -71,6 +71,7 @@ func (s *Service) Rescrub(ctx context.Context, session string, dry bool) (Rescru
 				if r, err = s.newRescrubbing(ctx, ws, v); err != nil || !r.done.Changed() {
 					return m, err
 				}
+				ws.rename = r.name
 				return r.mapping(), nil
 			},
 			func(v storage.View) (storage.Mapping, error) { return r.trios(v) },

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"reflect"
 
 	"hexapla/layers"
 	"hexapla/layers/digest"
@@ -49,6 +50,7 @@ func (r *rescrubbing) trios(v storage.View) (m storage.Mapping, err error) {
 			return m, err
 		}
 		delete(says, record.ID)
+		r.again(&again)
 		if text := encode(again); string(text) != string(record.Body) {
 			fresh[record.Seq] = storage.Content{Body: text, Terms: trioWords(&again, record.ID)}
 			if _, counted := r.records[record.Seq]; !counted {
@@ -94,6 +96,12 @@ func (r *rescrubbing) trio(v storage.View, record storage.Record, was trioRecord
 		out.trio.Summary.Confidence = was.Summary.Confidence // of what was said then
 	}
 	return out.trio, nil
+}
+
+// again looks through what was made anew: a rule may take for a secret what only
+// stands together there.
+func (r *rescrubbing) again(made any) {
+	walkTexts(reflect.ValueOf(made).Elem(), func(text string) string { return r.scrub("", text) }, func(v any) any { return v })
 }
 
 // contextRenewal says how a version of layer 0 was made.
@@ -284,6 +292,7 @@ func (r *rescrubbing) contexts(v storage.View) (m storage.Mapping, err error) {
 				return err
 			}
 		}
+		r.again(&next)
 		made[record.Seq] = next
 		if text := encode(next); string(text) != string(record.Body) {
 			fresh[record.Seq] = storage.Content{Body: text}

@@ -1,0 +1,347 @@
+package session_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hexapla/layers"
+	"hexapla/layers/scrub"
+	"hexapla/session"
+	"hexapla/storage"
+)
+
+// hidden is a value that no rule knows.
+func hidden() string { return strings.Join([]string{"Marmalade", "Zephyr_41", "quartz"}, "-") }
+
+// knowing is a service that has, or does not have, a known value. Stores that it
+// makes have one key.
+func knowing(t checker, dir string, known ...string) *session.Service {
+	t.Helper()
+	settings := scrub.DefaultSettings()
+	settings.Known = known
+	rules, err := scrub.Compile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticks := int64(0)
+	return session.New(session.Options{
+		DataDir: dir, Secrets: rules, Random: bytes.NewReader(bytes.Repeat([]byte{7}, 1024)),
+		Now: func() int64 { return 1_700_000_000_000 }, Ticks: func() int64 { ticks++; return ticks },
+	})
+}
+
+// atDoor has a request pass the door, as the connection does.
+func atDoor[T any](t checker, service *session.Service, req T) T {
+	p := struct {
+		Session string
+		Request T
+	}{"s", req}
+	service.Admit(t.Context(), &p)
+	return p.Request
+}
+
+// act is one thing that is done in a story.
+type act func(t checker, service *session.Service, s *session.Session) error
+
+// story draws things to do, with the value in places.
+func story(r *rapid.T) []act {
+	value := hidden()
+	where := func() string {
+		return rapid.SampledFrom([]string{
+			"%s", "the code is %s.", "no such thing", "It goes on for a good while before " + strings.Repeat("anything of note ", 12) + "%s comes.",
+			"fixed internal/%s/run.go, then pkg/%s.go", strings.Repeat("line of text\n", 30) + "FAIL %s_test.go:12: %s", "pick %s, not %s or Marmalade",
+		}).Draw(r, "text")
+	}
+	say := func() string { return strings.ReplaceAll(where(), "%s", value) }
+	said := func() *layers.Housekeeping {
+		h := &layers.Housekeeping{}
+		switch rapid.IntRange(0, 3).Draw(r, "said") {
+		case 0:
+			h.LLM.ResponseHeader.Topic, h.LLM.ContextSummary = say(), say()
+		case 1:
+			h.LLM.CurrentContext = &layers.CurrentContext{OverallNarrative: say(), KeyAchievements: []string{say()}}
+		case 2:
+			h.LLM.KeyDecisions, h.LLM.CodeChanges = []string{say()}, []layers.CodeChange{{Files: []string{"pkg/a.go"}, ChangeType: "modify", Summary: say()}}
+		default:
+			return nil
+		}
+		return h
+	}
+	input := func() string { b, _ := json.Marshal(map[string]string{"command": say()}); return string(b) }
+	turns := func() []layers.Turn {
+		list := []layers.Turn{{Role: layers.RoleUser, Text: say()}}
+		if rapid.Bool().Draw(r, "calls") {
+			file, _ := json.Marshal(map[string]string{"file_path": "src/" + strings.Fields(say())[0] + ".go", "old_string": "a", "new_string": say()})
+			list = append(list,
+				layers.Turn{Role: layers.RoleAssistant, Text: say(), Calls: []layers.ToolCall{{ID: "t1", Name: "Bash", Input: input()}, {ID: "t2", Name: "Edit", Input: string(file)}}},
+				layers.Turn{Role: layers.RoleTool, Results: []layers.ToolResult{{CallID: "t1", Content: say()}, {CallID: "t2", Content: "ok"}}})
+		}
+		return append(list, layers.Turn{Role: layers.RoleAssistant, Text: say()})
+	}
+	var acts []act
+	conversations := 0
+	opens := func() {
+		list, done, h := turns(), rapid.Bool().Draw(r, "done"), said()
+		conversations++
+		acts = append(acts, func(t checker, service *session.Service, s *session.Session) error {
+			var contents []string
+			for _, turn := range list {
+				for _, result := range turn.Results {
+					contents = append(contents, result.Content)
+				}
+			}
+			// What the door does to the wire's parameters it does to these.
+			req := atDoor(t, service, clone(session.RecordRequest{Turns: list, Contents: contents, Done: done, Housekeeping: h}))
+			k := 0
+			for i := range req.Turns {
+				for j := range req.Turns[i].Results {
+					req.Turns[i].Results[j].Content = req.Contents[k]
+					k++
+				}
+			}
+			_, err := s.Record(t.Context(), req)
+			return err
+		})
+	}
+	opens()
+	for range rapid.IntRange(2, 12).Draw(r, "acts") {
+		words, n := say(), rapid.IntRange(1, conversations).Draw(r, "of")
+		switch rapid.IntRange(0, 9).Draw(r, "what") {
+		default:
+			opens()
+		case 0:
+			acts = append(acts, func(t checker, service *session.Service, s *session.Session) error {
+				_, err := s.AddPin(t.Context(), atDoor(t, service, words), "")
+				return err
+			})
+		case 1:
+			alias := "name-" + strings.Fields(words)[0]
+			acts = append(acts, func(t checker, service *session.Service, s *session.Session) error {
+				_, err := s.SetAlias(t.Context(), atDoor(t, service, alias), "c1", "")
+				return ignore(err, session.ErrNotFound)
+			})
+		case 2:
+			acts = append(acts, func(t checker, service *session.Service, s *session.Session) error {
+				_, err := s.RecordTool(t.Context(), session.ToolRequest{Tool: "Bash", Content: atDoor(t, service, words)})
+				return err
+			})
+		case 3:
+			acts = append(acts, func(t checker, service *session.Service, s *session.Session) error {
+				req := atDoor(t, service, struct{ Text string }{words})
+				_, err := s.Edit(t.Context(), session.EditRequest{Conversation: fmt.Sprintf("c%d", n), Turn: 1, Text: &req.Text, Reason: atDoor(t, service, words)})
+				return ignore(err, nil)
+			})
+		case 4:
+			acts = append(acts, func(t checker, service *session.Service, s *session.Session) error {
+				req := atDoor(t, service, session.PackRequest{Budget: layers.Budget{Total: 6000}, Task: words, Input: &session.PackInput{Kind: layers.InputUserQuery, Content: words}, System: []session.SystemPart{{Text: words}}})
+				_, err := s.BuildPack(t.Context(), req)
+				return err
+			})
+		case 5:
+			h := said()
+			acts = append(acts, func(t checker, service *session.Service, s *session.Session) error {
+				if h == nil {
+					return nil
+				}
+				_, err := s.ApplyHousekeeping(t.Context(), fmt.Sprintf("c%d", n), atDoor(t, service, clone(*h)), "")
+				return ignore(err, nil)
+			})
+		}
+	}
+	return acts
+}
+
+// ignore is nil for what a story may well be refused.
+func ignore(err, _ error) error {
+	var invalid *session.InvalidError
+	if errors.Is(err, session.ErrNotFound) || errors.As(err, &invalid) {
+		return nil
+	}
+	return err
+}
+
+// clone copies what is passed through the door, which changes it in place.
+func clone[T any](v T) (out T) {
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func sessionOf(t checker, service *session.Service) *session.Session {
+	t.Helper()
+	if _, err := service.OpenSession(t.Context(), session.OpenRequest{URI: "file:///work", Session: "s", Title: "a title"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := service.Session("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// shows is everything that can be read of a store: records with their words, and
+// the entries of the audit log without what is of the bytes of past packs.
+func shows(t checker, dir string) (out []string) {
+	t.Helper()
+	store, err := storage.Open(t.Context(), storage.Options{Dir: filepath.Join(dir, "workspaces", session.WorkspaceID("file:///work"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	snapshot, err := store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Release()
+	v := snapshot.View()
+	if err := v.Scan(0, v.Seq(), func(r storage.Record, words []byte) error {
+		var found []string
+		for _, kind := range []string{"file", "function", "concept", "error", "changed"} {
+			err := v.Mentions(kind, "", true, func(kind, name string, seq int64) bool {
+				if seq == r.Seq {
+					found = append(found, kind+" "+name)
+				}
+				return true
+			})
+			if err != nil {
+				return err
+			}
+		}
+		out = append(out, fmt.Sprintf("%d %s %s %s %s %x %q", r.Seq, r.Kind, r.ID, r.Parent, r.Body, words, found))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"turns", "fullTokens", "blobs", "blobBytes"} {
+		out = append(out, fmt.Sprint(name, " ", v.Counter(name)))
+	}
+	return out
+}
+
+// TestY6_RescrubIsAsIfAtTheDoor: a store that was rescrubbed is the store that
+// there would be if the value had been known from the start, in every record, word
+// and count, and gives the same packs. A second rescrub changes nothing.
+func TestY6_RescrubIsAsIfAtTheDoor(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		late, early := mkdir(r), mkdir(r)
+		defer os.RemoveAll(late)
+		defer os.RemoveAll(early)
+		acts := story(r)
+		tell := func(service *session.Service) {
+			s := sessionOf(r, service)
+			for _, act := range acts {
+				if err := act(r, service, s); err != nil {
+					r.Fatal(err)
+				}
+			}
+			if err := service.Close(); err != nil {
+				r.Fatal(err)
+			}
+		}
+		tell(knowing(r, late))
+		tell(knowing(r, early, hidden()))
+		service := knowing(r, late, hidden())
+		sessionOf(r, service)
+		first, err := service.Rescrub(r.Context(), "s", false)
+		if err != nil {
+			r.Fatal(err)
+		}
+		again, err := service.Rescrub(r.Context(), "s", false)
+		if err != nil || again.Changed() || again.Records+again.Audit+again.Blobs+again.Replies != 0 {
+			r.Fatal("a second rescrub: ", err, again)
+		}
+		if err := service.Close(); err != nil {
+			r.Fatal(err)
+		}
+		if files := filesWith(r, late, hidden()); len(files) > 0 {
+			r.Fatal("left in ", files, first)
+		}
+		got, want := shows(r, late), shows(r, early)
+		if len(got) != len(want) {
+			// Words decide what is taken for a return to an earlier conversation: such
+			// decisions stay as they were made.
+			got, want = turnsIn(got), turnsIn(want)
+		}
+		for i := range min(len(got), len(want)) {
+			if got[i] != want[i] {
+				r.Fatal(fmt.Sprintf("of %d and %d\n got %.3000s\nwant %.3000s", len(got), len(want), got[i], want[i]))
+			}
+		}
+		if len(got) != len(want) {
+			r.Fatal("records: ", len(got), len(want))
+		}
+		if strings.Contains(strings.Join(shows(r, late), "\n"), " learned ") {
+			return
+		}
+		var packs [2][]byte
+		for i, dir := range []string{late, early} {
+			service := knowing(r, dir, hidden())
+			s := sessionOf(r, service)
+			pack, err := s.BuildPack(r.Context(), session.PackRequest{Budget: layers.Budget{Total: 3000}})
+			if err != nil {
+				r.Fatal(err)
+			}
+			packs[i] = []byte(pack.Pack.Text)
+			if err := service.Close(); err != nil {
+				r.Fatal(err)
+			}
+		}
+		if !bytes.Equal(packs[0], packs[1]) {
+			r.Fatal(fmt.Sprintf("packs differ:\n%s\n---\n%s", packs[0], packs[1]))
+		}
+	})
+}
+
+// turnsIn are the turns and outputs among what is shown, without their sequences.
+func turnsIn(shown []string) (out []string) {
+	for _, one := range shown {
+		if _, rest, _ := strings.Cut(one, " "); strings.HasPrefix(rest, kindsOfTurns[0]) || strings.HasPrefix(rest, kindsOfTurns[1]) {
+			out = append(out, rest)
+		}
+	}
+	return out
+}
+
+var kindsOfTurns = [...]string{"turn ", "output "}
+
+func mkdir(t checker) string {
+	dir, err := os.MkdirTemp("", "rescrub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// filesWith names the files of a folder that have a text in them or as a name.
+func filesWith(t checker, dir, text string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(text)) || strings.Contains(path, text) {
+			files = append(files, filepath.Base(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
