@@ -91,7 +91,7 @@ func (s *Service) newRescrubbing(ctx context.Context, ws *Workspace, v storage.V
 		places: map[string][]scrub.Finding{}, blobs: map[string]cleanBlob{}, records: map[int64]storage.Content{},
 		calls: map[string]map[int][]cleanCall{}, turns: map[string]turnMoved{}, touched: map[string]int64{},
 		deltas: map[string]int64{}, renewals: map[int64]contextRenewal{}, ids: map[string]bool{},
-		systems: map[string]bool{},
+		systems: map[string]bool{}, lists: map[string]string{},
 	}
 	r.done.Sequence = v.Seq()
 	for _, step := range []func() error{r.readBlobs, r.readRecords, r.readTables, r.readReplies, r.readAudit} {
@@ -125,6 +125,7 @@ type rescrubbing struct {
 	tokens   int64                          // that all turns have more
 	count    int64                          // of blobs that there are more
 	bytes    int64                          // of blobs that there are more
+	lists    map[string]string              // new names of lists, by the old ones
 	failed   error                          // of a part of the mapping that cannot return one
 	done     Rescrubbed
 }

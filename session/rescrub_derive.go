@@ -62,6 +62,9 @@ func (r *rescrubbing) trios(v storage.View) (m storage.Mapping, err error) {
 }
 
 func replacing(fresh map[int64]storage.Content) storage.Mapping {
+	if len(fresh) == 0 {
+		return storage.Mapping{}
+	}
 	return storage.Mapping{Record: func(record storage.Record, words []byte) (storage.Fate, storage.Content) {
 		content, ok := fresh[record.Seq]
 		if !ok {

@@ -551,13 +551,18 @@ func (r *rescrubbing) tool(record *storage.Record) (storage.Content, error) {
 // list is the name that a list will have: sessions, aliases and models have lists
 // that are named after them.
 func (r *rescrubbing) list(name string) string {
+	to, known := r.lists[name]
+	if known {
+		return to
+	}
+	to = name
 	if rest, ok := strings.CutPrefix(name, "session/"); ok {
 		if id, tail, ok := strings.Cut(rest, "/"); ok {
-			return "session/" + r.name(id) + "/" + tail
+			to = "session/" + r.name(id) + "/" + tail
 		}
+	} else if model, ok := strings.CutPrefix(name, "usage/"); ok {
+		to = "usage/" + r.name(model)
 	}
-	if model, ok := strings.CutPrefix(name, "usage/"); ok {
-		return "usage/" + r.name(model)
-	}
-	return name
+	r.lists[name] = to
+	return to
 }

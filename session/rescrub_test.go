@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -344,4 +345,101 @@ func filesWith(t checker, dir, text string) (files []string) {
 		t.Fatal(err)
 	}
 	return files
+}
+
+// TestY6_RescrubReachesAllClients: a client that knows nothing of the value has the
+// clean texts from then on, in the session that it has open, and writes nothing of
+// what it remembers.
+func TestY6_RescrubReachesAllClients(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	shared := session.NewWorkspaces(session.Options{DataDir: dir, Now: func() int64 { return 1_700_000_000_000 }})
+	settings := scrub.DefaultSettings()
+	settings.Known = []string{hidden()}
+	rules, err := scrub.Compile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(service *session.Service, id, model string) *session.Session {
+		t.Helper()
+		if _, err := service.OpenSession(t.Context(), session.OpenRequest{URI: "file:///work", Session: id, Model: model}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := service.Session(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	plain, knows := shared.Client(session.ClientOptions{}), shared.Client(session.ClientOptions{Secrets: rules})
+	s := open(plain, "s", hidden())
+	open(plain, "of-"+hidden(), "")
+	talk(t, s, "What is "+hidden()+"?", "It is the name, "+hidden()+".")
+	pack(t, s, 4000)
+	open(knows, "other", "")
+	done, err := knows.Rescrub(t.Context(), "other", false)
+	if err != nil || !done.Changed() || done.Renamed != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if _, err := plain.Session("of-" + hidden()); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("a session by the name of the value: %v", err)
+	}
+	if s, err = plain.Session("s"); err != nil {
+		t.Fatal(err)
+	}
+	if next := pack(t, s, 4000); strings.Contains(next.Pack.Text, hidden()) || !strings.Contains(next.Pack.Text, "[secret:known:") {
+		t.Errorf("%s", next.Pack.Text)
+	}
+	talk(t, s, "And now?", "It goes on.")
+	if err := shared.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if files := filesWith(t, dir, hidden()); len(files) > 0 {
+		t.Error("left in ", files)
+	}
+}
+
+// TestY6_RescrubIsCancelled: before its commit a rescrub ends with its context, and
+// nothing has happened.
+func TestY6_RescrubIsCancelled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	service := knowing(t, dir)
+	talk(t, sessionOf(t, service), "What is "+hidden()+"?", "It is the name.")
+	if err := service.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := shows(t, dir)
+	service = knowing(t, dir, hidden())
+	sessionOf(t, service)
+	for after := range 5000 {
+		if _, err := service.Rescrub(&ending{Context: t.Context(), left: after}, "s", false); err == nil {
+			if after == 0 {
+				t.Error("a context that has ended ends nothing")
+			}
+			break
+		} else if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	if err := service.Close(); err != nil {
+		t.Fatal(err)
+	}
+	after := shows(t, dir)
+	if len(before) != len(after) || strings.Contains(strings.Join(after, "\n"), hidden()) {
+		t.Error("it did not come through in the end")
+	}
+}
+
+// ending is a context that ends when it was asked some times.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return e.Context.Err()
 }

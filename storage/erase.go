@@ -150,6 +150,9 @@ func (b *batch) planned(ctx context.Context, plan func(View) (Mapping, error)) (
 	if err != nil {
 		return nil, err
 	}
+	if m.empty() {
+		return nil, nil
+	}
 	err = newMapper(b.r, m, b.state.seq, func(c change) error {
 		if c.same() {
 			return nil

@@ -56,6 +56,12 @@ type Mapping struct {
 	DropDamaged bool
 }
 
+// empty tells that a mapping keeps everything.
+func (m *Mapping) empty() bool {
+	return m.Record == nil && m.Mention == nil && m.Counter == nil && m.Reply == nil && m.List == nil && m.Table == nil &&
+		m.Audit == nil && m.Blob == nil && !m.DropDamaged
+}
+
 // Content is what a record is to have instead.
 type Content struct {
 	Body, Terms []byte

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -16,6 +17,7 @@ import (
 func newSecretsRescrub(p program) *cobra.Command {
 	var folder folderFlags
 	var asJSON, yes bool
+	var known string
 	cmd := &cobra.Command{
 		Use:   "rescrub",
 		Short: "Take secrets out of what was recorded of a folder before",
@@ -26,13 +28,18 @@ or rule that was added since finds. When it returns no file of the store holds
 one. It prints how much it found and where, never the secret.
 
 It cannot be taken back, so --yes is needed; without it rescrub tells what it
-would do. The command uses the default rules; values that an editor names are
-known to that editor alone, which asks with hexapla/secrets/rescrub.`,
+would do. It uses the default rules, and takes the lines of FILE ("-" for
+standard input) for secrets as well; they are kept nowhere.`,
 		Example: `  hexapla secrets rescrub
-  hexapla secrets rescrub --yes`,
+  hexapla secrets rescrub --yes
+  pass show acme | hexapla secrets rescrub --known - --yes`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withSession(cmd, p, folder, func(ctx context.Context, s *server, session string) error {
+			options, err := knownValues(p, known)
+			if err != nil {
+				return fmt.Errorf("rescrub: %w", err)
+			}
+			return withSessionOf(cmd, p, folder, options, func(ctx context.Context, s *server, session string) error {
 				var result wire.SecretsRescrubResult
 				if err := s.Call(ctx, wire.MethodSecretsRescrub, wire.SecretsRescrubParams{Session: session, DryRun: !yes}, &result); err != nil {
 					return fmt.Errorf("rescrub: %w", err)
@@ -46,9 +53,30 @@ known to that editor alone, which asks with hexapla/secrets/rescrub.`,
 		},
 	}
 	folder.add(cmd)
+	cmd.Flags().StringVar(&known, "known", "", "lines of this `FILE` are secrets")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the receipt as JSON")
 	return cmd
+}
+
+// knownValues are the options of a client that names the lines of a file as
+// secrets; nil for no file.
+func knownValues(p program, file string) (map[string]string, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := readScanned(p, file)
+	if err != nil {
+		return nil, err
+	}
+	var values []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			values = append(values, line)
+		}
+	}
+	options, err := json.Marshal(map[string]any{"known": values})
+	return map[string]string{"secrets": string(options)}, err
 }
 
 // writeRescrub writes a receipt for people.

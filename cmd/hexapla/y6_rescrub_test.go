@@ -174,8 +174,48 @@ func TestY6_RescrubReachesEveryField(t *testing.T) {
 	reopen(c)
 	check()
 	c.stop()
+	if o := hexapla(t, map[string]string{"HEXAPLA_DATA_DIR": dir}, "verify", "--workspace", testWorkspace); o.code != exitOK {
+		t.Errorf("the store is not sound: %+v", o)
+	}
 	if strings.Contains(log.String(), value) {
 		t.Error("the log has the value")
 	}
 	t.Logf("%d fields; %+v", fields, done)
+}
+
+// TestY6_RescrubCommand: the command tells what it would do, does it when told to,
+// and takes values from standard input, which it never prints.
+func TestY6_RescrubCommand(t *testing.T) {
+	t.Parallel()
+	dir, value := t.TempDir(), nameless()
+	var log bytes.Buffer
+	c := startKnowing(t, dir, &log)
+	recordStory(c, 3)
+	call[wire.PinAddResult](c, wire.MethodPinAdd, wire.PinAddParams{Session: "s", Text: "Never say " + value + "."})
+	c.stop()
+	command := func(in string, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		var errs sharedBuffer
+		code := run(t.Context(), append([]string{"secrets", "rescrub", "--data-dir", dir, "--workspace", testWorkspace}, args...), program{
+			in: strings.NewReader(in), out: &out, errs: &errs, getenv: os.Getenv, home: os.UserHomeDir,
+			getwd: func() (string, error) { return "/work", nil }, self: os.Executable,
+		})
+		if code != exitOK || strings.Contains(out.String()+errs.String(), value) {
+			t.Errorf("%v: code %d: %s%s", args, code, out.String(), errs.String())
+		}
+		return out.String()
+	}
+	if out := command(""); !strings.Contains(out, "nothing to replace") {
+		t.Error(out)
+	}
+	if out := command(value+"\n", "--known", "-"); !strings.Contains(out, "would replace") || len(filesWith(t, dir, value)) == 0 {
+		t.Error(out)
+	}
+	if out := command(value+"\n", "--known", "-", "--yes"); !strings.Contains(out, "replaced ") || !strings.Contains(out, "pin") || len(filesWith(t, dir, value)) > 0 {
+		t.Error(out)
+	}
+	if out := command(value+"\n", "--known", "-", "--yes", "--json"); !strings.Contains(out, `"changed": false`) {
+		t.Error(out)
+	}
 }
