@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/hex"
 	"errors"
-	"maps"
 	"slices"
 
 	"hexapla/layers"
@@ -66,7 +65,8 @@ func (m *Mapping) empty() bool {
 type Content struct {
 	Body, Terms []byte
 	// ID and Parent take the place of the record's where they are not "". With
-	// another id it is a version of what has that one. Only Erase can change ids.
+	// another id it is a version of what has that one, of which the first stands in
+	// lists. Only Erase can change ids.
 	ID, Parent string
 	// Mentions are all that the record is found by; nil leaves what there is. Only
 	// Erase can add any.
@@ -104,10 +104,13 @@ type mapper struct {
 	left    int64                      // places that it has lost so far
 	moved   map[int64]string           // ids of records that have other ones
 	found   map[int64]map[Mention]bool // what records are found by that is not there yet
+	merged  map[Mention][]int64        // versions of what records moved to, by kind and id
+	later   map[int64]bool             // of those all but the first, which alone is in lists
 }
 
 func newMapper(r *reader, m Mapping, newest int64, emit func(change) error) *mapper {
-	return &mapper{r: r, m: m, emit: emit, newest: newest, dropped: map[int64]bool{}, gone: map[string]bool{}, moved: map[int64]string{}, found: map[int64]map[Mention]bool{}}
+	return &mapper{r: r, m: m, emit: emit, newest: newest, dropped: map[int64]bool{}, gone: map[string]bool{}, moved: map[int64]string{}, found: map[int64]map[Mention]bool{},
+		merged: map[Mention][]int64{}, later: map[int64]bool{}}
 }
 
 // run emits every key of the store with what becomes of it.
@@ -145,8 +148,19 @@ func (w *mapper) bucket(b bucket) error {
 			return err
 		}
 	}
-	if b == bucketMentions {
+	switch b {
+	case bucketMentions:
 		return w.newMentions()
+	case bucketVersions:
+		for _, versions := range w.merged {
+			if len(versions) == 0 {
+				continue
+			}
+			first := slices.Min(versions)
+			for _, seq := range versions {
+				w.later[seq] = seq != first
+			}
+		}
 	}
 	return nil
 }
@@ -214,6 +228,7 @@ func (w *mapper) record(record, words *change) {
 		record.content = sealRecord(record.key, &as)
 		if as.ID != r.ID {
 			w.moved[r.Seq] = as.ID
+			w.merged[Mention{r.Kind, as.ID}] = nil
 		}
 		if content.Mentions != nil {
 			w.found[r.Seq] = map[Mention]bool{}
@@ -303,38 +318,6 @@ func (w *mapper) harmed(c *change) {
 	}
 }
 
-// version maps the entry of a version: it goes, or moves, with its record.
-func (w *mapper) version(c *change) {
-	if len(c.key) < 8 {
-		return
-	}
-	seq := newest(c.key[len(c.key)-8:])
-	if w.dropped[seq] {
-		c.to = nil
-		return
-	}
-	if id, ok := w.moved[seq]; ok {
-		if kind, _, ok := cutName(c.key); ok {
-			c.to, c.elsewhere = appendNewest(versionPrefix(kind, id), seq), true
-		}
-	}
-}
-
-// newMentions emits what records are found by that they were not before.
-func (w *mapper) newMentions() error {
-	for _, seq := range slices.Sorted(maps.Keys(w.found)) {
-		names := slices.SortedFunc(maps.Keys(w.found[seq]), func(a, b Mention) int {
-			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-		})
-		for _, m := range names {
-			if err := w.emit(change{bucket: bucketMentions, to: mentionKey(m, seq), elsewhere: true}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 func (w *mapper) mention(c *change) {
 	kind, rest, ok := cutName(c.key)
 	name, rest, ok2 := cutName(rest)
@@ -351,44 +334,6 @@ func (w *mapper) mention(c *change) {
 		}
 	case w.m.Mention != nil && w.m.Mention(Mention{kind, name}, newest(rest)) == Drop:
 		c.to = nil
-	}
-}
-
-// place maps a place in a list: those behind one that goes move up.
-func (w *mapper) place(c *change) {
-	if len(c.key) < 8 {
-		w.harmed(c)
-		return
-	}
-	prefix, at := c.key[:len(c.key)-8], toNumber(c.key[len(c.key)-8:])
-	if !bytes.Equal(prefix, w.list) {
-		w.list, w.left = prefix, 0
-	}
-	entry, err := openEntry(c.key, c.value)
-	switch {
-	case err != nil:
-		w.harmed(c)
-	case w.dropped[entry.Seq]:
-		c.to = nil
-	}
-	if c.to == nil {
-		w.left++
-		return
-	}
-	id, renamed := w.moved[entry.Seq]
-	if renamed {
-		entry.ID = id
-	}
-	if name, _, ok := cutName(prefix); ok && w.m.List != nil {
-		if to := w.m.List(name); to != name {
-			prefix, c.elsewhere = listPrefix(to), true
-		}
-	}
-	if w.left > 0 || renamed || c.elsewhere {
-		c.to = appendNumber(bytes.Clone(prefix), at-w.left)
-		if err == nil {
-			c.content = sealEntry(c.to, entry)
-		}
 	}
 }
 
