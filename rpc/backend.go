@@ -99,6 +99,7 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodAuditQuery:           Typed(b.auditQuery),
 		wire.MethodInstructionsGet:      Typed(b.instructionsGet),
 		wire.MethodSecretsScan:          Typed(b.secretsScan),
+		wire.MethodSecretsRescrub:       Typed(b.secretsRescrub),
 		wire.MethodMetricsGet:           Typed(b.metricsGet),
 	}
 }

@@ -11,13 +11,8 @@ import (
 
 func (b *backend) conversationForget(ctx context.Context, p *wire.ConversationForgetParams) (*wire.ConversationForgetResult, error) {
 	done, err := b.service.Forget(ctx, p.Session, session.ForgetTarget{Conversation: p.Conversation, Turn: p.Turn})
-	if errors.Is(err, storage.ErrUnfinished) {
-		e := NewError(wire.KindStorageFull, "nothing of it can be read any more, but its bytes are not gone yet; make room and ask again, or start anew")
-		e.Data.Retryable, e.Data.Committed = true, wire.CommittedYes
-		return nil, e
-	}
 	if err != nil {
-		return nil, domainError(err)
+		return nil, eraseError(err)
 	}
 	b.recorded(p.Session, wire.MethodConversationForget, done.Sequence, p.Conversation)
 	return &wire.ConversationForgetResult{
@@ -33,4 +28,14 @@ func (b *backend) workspaceErase(ctx context.Context, p *wire.WorkspaceErasePara
 		return nil, domainError(err)
 	}
 	return &wire.WorkspaceEraseResult{Erased: true}, nil
+}
+
+// eraseError is the error of something that takes text out of a store.
+func eraseError(err error) error {
+	if errors.Is(err, storage.ErrUnfinished) {
+		e := NewError(wire.KindStorageFull, "nothing of it can be read any more, but its bytes are not gone yet; make room and ask again, or start anew")
+		e.Data.Retryable, e.Data.Committed = true, wire.CommittedYes
+		return e
+	}
+	return domainError(err)
 }

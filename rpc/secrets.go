@@ -28,3 +28,22 @@ func (b *backend) secretsScan(ctx context.Context, p *wire.SecretsScanParams) (*
 	}
 	return result, nil
 }
+
+func (b *backend) secretsRescrub(ctx context.Context, p *wire.SecretsRescrubParams) (*wire.SecretsRescrubResult, error) {
+	done, err := b.service.Rescrub(ctx, p.Session, p.DryRun)
+	if err != nil {
+		return nil, eraseError(err)
+	}
+	result := &wire.SecretsRescrubResult{
+		Changed: done.Changed() && !p.DryRun, Families: familiesToWire(done.Families), Places: []wire.ScrubbedPlace{},
+		Records: done.Records, Blobs: done.Blobs, AuditEntries: done.Audit, Replies: done.Replies, Renamed: done.Renamed, Bytes: done.Bytes,
+		Redacted: done.Redacted, Packs: append([]string{}, done.Packs...), Unreached: done.Unreached, Damaged: done.Damaged, Sequence: done.Sequence,
+	}
+	for _, place := range done.Places {
+		result.Places = append(result.Places, wire.ScrubbedPlace{Kind: place.Kind, Families: familiesToWire(place.Families)})
+	}
+	if result.Changed {
+		b.recorded(p.Session, wire.MethodSecretsRescrub, done.Sequence, "")
+	}
+	return result, nil
+}

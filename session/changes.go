@@ -72,18 +72,24 @@ func changeID(of string, n int) string { return fmt.Sprintf("%s:%d", of, n+1) }
 
 // putChange writes the first version of a change.
 func putChange(tx *storage.Tx, c changeVersion) {
-	names := []string{c.record.File}
-	if c.record.From != "" {
-		names = append(names, c.record.From)
+	mentions := c.record.mentions()
+	tx.Put(storage.Draft{
+		Kind: kindChange, ID: c.id, Parent: c.record.Conversation, Body: encode(c.record),
+		Lists: []string{listChanges, listOfChanges(c.record.Conversation)}, Mentions: mentions,
+	})
+}
+
+// mentions are the names that a change is found by.
+func (c *changeRecord) mentions() []storage.Mention {
+	names := []string{c.File}
+	if c.From != "" {
+		names = append(names, c.From)
 	}
 	var mentions []storage.Mention
 	for _, name := range withTails(names) {
 		mentions = append(mentions, storage.Mention{Kind: mentionChanged, Name: name})
 	}
-	tx.Put(storage.Draft{
-		Kind: kindChange, ID: c.id, Parent: c.record.Conversation, Body: encode(c.record),
-		Lists: []string{listChanges, listOfChanges(c.record.Conversation)}, Mentions: mentions,
-	})
+	return mentions
 }
 
 // believeCalls writes what a conversation's calls changed if the client recorded

@@ -60,13 +60,13 @@ func (f *forgetting) mapping() storage.Mapping {
 			return storage.Drop, nil // statistics of words; they are taken again
 		},
 		Audit: f.cutAudit,
-		Blob: func(ref layers.BlobRef) (storage.Fate, []byte) {
+		Blob: func(ref layers.BlobRef) (storage.Fate, storage.BlobContent) {
 			if !f.blobs[ref.SHA256] {
-				return storage.Keep, nil
+				return storage.Keep, storage.BlobContent{}
 			}
 			f.done.Blobs++
 			f.bytes += ref.Size
-			return storage.Drop, nil
+			return storage.Drop, storage.BlobContent{}
 		},
 	}
 }

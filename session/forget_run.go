@@ -70,7 +70,8 @@ func (s *Service) renewAfter(ctx context.Context, session string, conversations 
 }
 
 // replace puts a Workspace in the place of another, with no pack before it to
-// compare with; nil takes it and its sessions away.
+// compare with; nil takes it and its sessions away. A session whose name was a
+// secret has another name then, and is no longer open by this one.
 func (s *Service) replace(old, fresh *Workspace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,10 +86,19 @@ func (s *Service) replace(old, fresh *Workspace) {
 			continue
 		}
 		delete(s.sessions, id)
-		if fresh != nil {
-			s.sessions[id] = &Session{ID: id, Workspace: fresh, service: s, model: session.Model(), last: map[layers.Layout]*lastPack{}}
+		if fresh != nil && fresh.renamed(id) == id {
+			s.sessions[id] = &Session{ID: id, Workspace: fresh, service: s, model: fresh.renamed(session.Model()), last: map[layers.Layout]*lastPack{}}
 		}
 	}
+}
+
+// renamed is what a name of a session or a model is since a rescrub put the
+// workspace here.
+func (ws *Workspace) renamed(name string) string {
+	if ws.rename == nil {
+		return name
+	}
+	return ws.rename(name)
 }
 
 // retire ends what the workspace does in the background and what it stores

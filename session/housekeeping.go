@@ -23,6 +23,7 @@ type completion struct {
 	edited       bool            // what was said of it before no longer holds
 	outcome      layers.Outcome
 	housekeeping *layers.Housekeeping
+	says         *layers.Housekeeping // all that the model has said of it by then; nil for what the store has
 }
 
 // kept is what came of a completion.
@@ -131,6 +132,9 @@ func (ws *Workspace) draft(v storage.View, c completion) (kept, error) {
 		checked := digest.Verify(*c.housekeeping, ws.evidence(v, c, turns))
 		out.checked = &checked
 		before = sayMore(before, checked.Housekeeping)
+	}
+	if c.says != nil {
+		before = *c.says
 	}
 	said(&trio, &before)
 	out.says = before
@@ -242,7 +246,7 @@ type renewed struct {
 // renew writes the next version of layer 0: what the model said, where it said
 // something, and the rule's story where it never did.
 func (ws *Workspace) renew(tx *storage.Tx, r renewal) (renewed, error) {
-	v, counter := tx.View(), ws.standard()
+	v := tx.View()
 	previous, at, ok, err := currentContext(v, r.session)
 	if err != nil {
 		return renewed{}, err
@@ -257,25 +261,15 @@ func (ws *Workspace) renew(tx *storage.Tx, r renewal) (renewed, error) {
 			return renewed{}, err
 		}
 	}
-	story := digest.Story{Ongoing: r.ongoing}
-	if ok && !r.edited {
-		story.Previous = &previous
-	}
-	if story.Trios, err = triosOf(v, r, storyLength); err != nil {
+	trios, err := triosOf(v, r, storyLength)
+	if err != nil {
 		return renewed{}, err
 	}
-	next := digest.CurrentContext(story, counter)
-	if ok && previous.Source == layers.SourceHousekeeping {
-		// The model's own story counts for more than the rule's.
-		updated := next.LastUpdated
-		next = previous
-		next.LastUpdated = updated
+	before := &previous
+	if !ok {
+		before = nil
 	}
-	if r.housekeeping != nil && r.housekeeping.LLM.CurrentContext != nil {
-		next = sayContext(next, *r.housekeeping.LLM.CurrentContext)
-	}
-	ws.naming.context(&next)
-	next, trimmed := digest.TrimCurrentContext(next, counter)
+	next, trimmed := ws.moveOn(r, before, trios)
 	body := encode(next)
 	out := renewed{context: next, trimmed: trimmed}
 	seq := tx.Put(storage.Draft{Kind: kindContext, ID: r.session, Body: body})
@@ -286,6 +280,28 @@ func (ws *Workspace) renew(tx *storage.Tx, r renewal) (renewed, error) {
 		}
 	}
 	return out, nil
+}
+
+// moveOn makes the version of layer 0 that follows on one, nil for none, and names
+// the fields that were over their cap.
+func (ws *Workspace) moveOn(r renewal, previous *layers.CurrentContext, trios []digest.Trio) (next layers.CurrentContext, trimmed []string) {
+	counter := ws.standard()
+	story := digest.Story{Ongoing: r.ongoing, Trios: trios}
+	if !r.edited {
+		story.Previous = previous
+	}
+	next = digest.CurrentContext(story, counter)
+	if previous != nil && previous.Source == layers.SourceHousekeeping {
+		// The model's own story counts for more than the rule's.
+		updated := next.LastUpdated
+		next = *previous
+		next.LastUpdated = updated
+	}
+	if r.housekeeping != nil && r.housekeeping.LLM.CurrentContext != nil {
+		next = sayContext(next, *r.housekeeping.LLM.CurrentContext)
+	}
+	ws.naming.context(&next)
+	return digest.TrimCurrentContext(next, counter)
 }
 
 // sayContext puts the fields that the model gave in place of the ones before.

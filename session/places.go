@@ -73,10 +73,18 @@ func (s *Service) Adopt(ctx context.Context, uri, from string) (before string, e
 // folder.
 func (s *Service) placeOf(uri string) registry.Place {
 	place := folderOf(uri)
-	if len(s.foreign().Find(place.URI)) > 0 {
-		return registry.Place{URI: "secret:" + place.ID, ID: place.ID}
+	if name := s.hide(place.URI); name != place.URI {
+		return registry.Place{URI: name, ID: place.ID}
 	}
 	return place
+}
+
+// hide is the name by which the registry knows a canonical URI.
+func (s *Service) hide(uri string) string {
+	if uri == "" || len(s.foreign().Find(uri)) == 0 {
+		return uri
+	}
+	return "secret:" + WorkspaceID(uri)
 }
 
 // LookupWorkspace returns the id of a folder's workspace in a data folder that

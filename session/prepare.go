@@ -179,16 +179,7 @@ func (ws *Workspace) prepareTurn(ctx context.Context, path string, turn layers.T
 		}
 		p.outputs = append(p.outputs, output)
 	}
-	var text strings.Builder
-	text.WriteString(turn.Text)
-	for _, call := range turn.Calls {
-		text.WriteString("\n" + call.Name + " " + call.Input)
-	}
-	if text.Len() > 0 {
-		entities := digest.EntitiesOf(text.String())
-		p.terms = terms.NewDoc(text.String(), entities).Encode()
-		p.mentions = mentionsOf(entities)
-	}
+	p.terms, p.mentions = foundBy(saidIn(&turn))
 	p.tokens = ws.standard().Count(plainTurn(&p.turn))
 	return p, nil
 }
@@ -213,12 +204,28 @@ func (ws *Workspace) prepareOutput(ctx context.Context, path string, result *lay
 	result.Compressed = digest.ToolResult(digest.ToolOutput{
 		Tool: result.Tool, Input: input, Output: text, IsError: result.IsError,
 	}, ws.standard())
-	if text != "" {
-		entities := digest.EntitiesOf(text)
-		out.terms = terms.NewDoc(text, entities).Encode()
-		out.mentions = mentionsOf(entities)
-	}
+	out.terms, out.mentions = foundBy(text)
 	return out, nil
+}
+
+// saidIn is what a turn is found by: its text and its calls. Its outputs are
+// records of their own.
+func saidIn(turn *layers.Turn) string {
+	var text strings.Builder
+	text.WriteString(turn.Text)
+	for _, call := range turn.Calls {
+		text.WriteString("\n" + call.Name + " " + call.Input)
+	}
+	return text.String()
+}
+
+// foundBy is what a record with a text is found by; nothing for an empty one.
+func foundBy(text string) (words []byte, mentions []storage.Mention) {
+	if text == "" {
+		return nil, nil
+	}
+	entities := digest.EntitiesOf(text)
+	return terms.NewDoc(text, entities).Encode(), mentionsOf(entities)
 }
 
 // asText gives text that can be analysed: invalid bytes are replaced.

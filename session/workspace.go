@@ -86,6 +86,7 @@ type Workspace struct {
 	openings    bounded[string, opened]               // of conversations
 	profileSets bounded[int64, profileRecord]         // by sequence
 	retiring    sync.RWMutex                          // held for reading while something derived is stored
+	rename      func(string) string                   // of names that were secrets in the workspace whose place it took; nil for none
 	erasing     bool                                  // guarded by Workspaces.mu
 	retired     bool                                  // another Workspace took its place; nothing derived is stored any more
 

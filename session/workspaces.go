@@ -255,6 +255,7 @@ func (w *Workspaces) erase(old *Workspace, run func(*Workspace) error) error {
 		return err
 	}
 	o.ws = old.renewed()
+	o.ws.rename, old.rename = old.rename, nil
 	users := slices.Clone(o.users)
 	w.mu.Unlock()
 	for _, user := range users {

@@ -356,3 +356,6 @@ func (b *batch) applyBlob(blob *StagedBlob) error {
 	}
 	return entries.Put(key, sealBlob(key, blob))
 }
+
+// RefOf is the reference of a blob with some content.
+func RefOf(data []byte, mime string) layers.BlobRef { return newStaged(data, mime).Ref }

@@ -2,9 +2,12 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 )
 
 // metaErase is the key in the meta bucket that says that an erase is not
@@ -40,8 +43,14 @@ func (s *Store) Erase(ctx context.Context, m Mapping, finish func() error) error
 // sees all earlier writes and no later one comes between. Its error is returned,
 // and then nothing was done.
 func (s *Store) EraseBy(ctx context.Context, plan func(View) (Mapping, error), finish func() error) error {
+	return s.EraseIn(ctx, []func(View) (Mapping, error){plan}, finish)
+}
+
+// EraseIn is EraseBy in several passes, of which each sees what those before it
+// made; other readers see all of it or nothing. Until the commit it ends with ctx.
+func (s *Store) EraseIn(ctx context.Context, plans []func(View) (Mapping, error), finish func() error) error {
 	req := newRequest(ctx)
-	req.alone = func() error { return s.erase(context.WithoutCancel(ctx), plan, finish) }
+	req.alone = func() error { return s.erase(ctx, plans, finish) }
 	if err := s.submit(req); err != nil {
 		return fmt.Errorf("erase: %w", fromDisk(err))
 	}
@@ -74,23 +83,24 @@ func (r *reader) erasing() (pending bool, err error) {
 	return r.bucket(bucketMeta).Get([]byte(metaErase)) != nil, nil
 }
 
-func (s *Store) erase(ctx context.Context, plan func(View) (Mapping, error), finish func() error) error {
-	s.runBatch(nil) // the audit entries that wait must be seen
+func (s *Store) erase(ctx context.Context, plans []func(View) (Mapping, error), finish func() error) error {
+	last := context.WithoutCancel(ctx) // what has begun is finished
+	s.runBatch(nil)                    // the audit entries that wait must be seen
 	s.freeBallast()
 	s.staged.begin()
 	// One before may be waiting for room.
 	if pending, err := s.erasing(); err != nil {
 		return err
 	} else if pending {
-		if err := s.finishErase(ctx, finish); err != nil {
+		if err := s.finishErase(last, finish); err != nil {
 			return fmt.Errorf("%w: %w", ErrUnfinished, err)
 		}
 	}
-	took, err := s.takeAway(ctx, plan)
+	took, err := s.takeAway(ctx, plans)
 	if err != nil || !took {
 		return err
 	}
-	if err := s.finishErase(ctx, finish); err != nil {
+	if err := s.finishErase(last, finish); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnfinished, err)
 	}
 	return nil
@@ -98,17 +108,24 @@ func (s *Store) erase(ctx context.Context, plan func(View) (Mapping, error), fin
 
 // takeAway is the commit from which on nothing can be read of what is erased. It
 // works in place, which needs little room.
-func (s *Store) takeAway(ctx context.Context, plan func(View) (Mapping, error)) (took bool, err error) {
+func (s *Store) takeAway(ctx context.Context, plans []func(View) (Mapping, error)) (took bool, err error) {
 	b := &batch{s: s, state: s.state}
 	if err := b.begin(); err != nil {
 		b.rollback()
 		return false, err
 	}
-	changes, err := b.planned(ctx, plan)
-	if err == nil && len(changes) > 0 {
-		err = b.change(changes)
+	changed := false
+	for _, plan := range plans {
+		var changes []change
+		if changes, err = b.planned(ctx, plan); err == nil && len(changes) > 0 {
+			changed = true
+			err = b.change(changes)
+		}
+		if err != nil {
+			break
+		}
 	}
-	if err != nil || len(changes) == 0 {
+	if err != nil || !changed {
 		b.rollback()
 		return false, err
 	}
@@ -133,6 +150,9 @@ func (b *batch) planned(ctx context.Context, plan func(View) (Mapping, error)) (
 	if err != nil {
 		return nil, err
 	}
+	if m.empty() {
+		return nil, nil
+	}
 	err = newMapper(b.r, m, b.state.seq, func(c change) error {
 		if c.same() {
 			return nil
@@ -140,6 +160,9 @@ func (b *batch) planned(ctx context.Context, plan func(View) (Mapping, error)) (
 		if c.blob != nil {
 			if err := b.s.stageMapped(ctx, c.blob); err != nil {
 				return err
+			}
+			if c.blob.Ref.Size > inlineBlob {
+				c.blob.data = nil // it is beside the store now
 			}
 		}
 		c.key, c.value = bytes.Clone(c.key), nil
@@ -156,15 +179,18 @@ func (b *batch) change(changes []change) (err error) {
 	defer caught(debug.SetPanicOnFault(true), &err)
 	for i := range changes {
 		c := &changes[i]
-		if !bytes.Equal(c.key, c.to) {
+		if len(c.key) > 0 && !bytes.Equal(c.key, c.to) {
 			if err := b.r.bucket(c.bucket).Delete(c.key); err != nil {
 				return err
 			}
 		}
 	}
+	if err := b.moveLists(changes); err != nil {
+		return err
+	}
 	for i := range changes {
 		c := &changes[i]
-		if c.to != nil {
+		if c.to != nil && (c.bucket != bucketLists || !c.elsewhere) {
 			if err := b.r.bucket(c.bucket).Put(c.to, c.content); err != nil {
 				return err
 			}
@@ -180,6 +206,52 @@ func (b *batch) change(changes []change) (err error) {
 	}
 	key := []byte(metaErase)
 	return b.r.bucket(bucketMeta).Put(key, sealed(bucketMeta, key, []byte{1}))
+}
+
+// moveLists puts the places of lists with another name into the lists of that
+// name, whose places may be taken: all of them are numbered anew, in the order of
+// sequences.
+func (b *batch) moveLists(changes []change) error {
+	lists := b.r.bucket(bucketLists)
+	into := map[string][]ListEntry{}
+	for i := range changes {
+		c := &changes[i]
+		if c.bucket != bucketLists || !c.elsewhere || c.to == nil {
+			continue
+		}
+		entry, err := openEntry(c.to, c.content)
+		if err != nil {
+			return err
+		}
+		prefix := string(c.to[:len(c.to)-8])
+		into[prefix] = append(into[prefix], entry)
+	}
+	for _, name := range slices.Sorted(maps.Keys(into)) {
+		prefix, entries := []byte(name), into[name]
+		var taken [][]byte
+		cursor := lists.Cursor()
+		for key, value := cursor.Seek(prefix); len(key) == len(prefix)+8 && bytes.HasPrefix(key, prefix); key, value = cursor.Next() {
+			entry, err := openEntry(key, value)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, entry)
+			taken = append(taken, bytes.Clone(key))
+		}
+		for _, key := range taken {
+			if err := lists.Delete(key); err != nil {
+				return err
+			}
+		}
+		slices.SortStableFunc(entries, func(x, y ListEntry) int { return cmp.Compare(x.Seq, y.Seq) })
+		for i, entry := range entries {
+			key := appendNumber(bytes.Clone(prefix), int64(i))
+			if err := lists.Put(key, sealEntry(key, entry)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // finishErase removes the bytes of what was taken away. It can be done again.

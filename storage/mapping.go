@@ -2,8 +2,10 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
+	"slices"
 
 	"hexapla/layers"
 )
@@ -41,17 +43,40 @@ type Mapping struct {
 	// Audit is asked for the bodies of audit entries. An entry keeps its number
 	// and its checksum.
 	Audit func(entry int64, body []byte) (Fate, []byte)
+	// List gives lists other names. Lists that come to have the same name become
+	// one, in the order of sequences. Only Erase can do this.
+	List func(name string) string
 	// Blob is asked for blobs. Replace enters other content under its own hash,
-	// which is for Record to put into the records; the old one is gone.
-	Blob func(ref layers.BlobRef) (Fate, []byte)
+	// which is for Record to put into the records; the old one is gone. It may read
+	// blobs of the store.
+	Blob func(ref layers.BlobRef) (Fate, BlobContent)
 	// DropDamaged drops values that are not what was written. Otherwise they
 	// stay, damaged as they are.
 	DropDamaged bool
 }
 
+// empty tells that a mapping keeps everything.
+func (m *Mapping) empty() bool {
+	return m.Record == nil && m.Mention == nil && m.Counter == nil && m.Reply == nil && m.List == nil && m.Table == nil &&
+		m.Audit == nil && m.Blob == nil && !m.DropDamaged
+}
+
 // Content is what a record is to have instead.
 type Content struct {
 	Body, Terms []byte
+	// ID and Parent take the place of the record's where they are not "". With
+	// another id it is a version of what has that one, of which the first stands in
+	// lists. Only Erase can change ids.
+	ID, Parent string
+	// Mentions are all that the record is found by; nil leaves what there is. Only
+	// Erase can add any.
+	Mentions []Mention
+}
+
+// BlobContent is what a blob is to be instead.
+type BlobContent struct {
+	Data []byte
+	MIME string // "" leaves it as it is
 }
 
 // change is what a mapping made of one key. Slices may alias pages.
@@ -60,6 +85,7 @@ type change struct {
 	key, value  []byte // as they are
 	to, content []byte // as they will be; a nil key drops
 	blob        *StagedBlob
+	elsewhere   bool // to lies out of the order of the keys
 }
 
 // same tells that nothing changes.
@@ -74,12 +100,17 @@ type mapper struct {
 	dropped map[int64]bool  // records
 	gone    map[string]bool // audit entries, by key
 	damaged int
-	list    []byte // prefix of the list that is being walked
-	left    int64  // places that it has lost so far
+	list    []byte                     // prefix of the list that is being walked
+	left    int64                      // places that it has lost so far
+	moved   map[int64]string           // ids of records that have other ones
+	found   map[int64]map[Mention]bool // what records are found by that is not there yet
+	merged  map[Mention][]int64        // versions of what records moved to, by kind and id
+	later   map[int64]bool             // of those all but the first, which alone is in lists
 }
 
 func newMapper(r *reader, m Mapping, newest int64, emit func(change) error) *mapper {
-	return &mapper{r: r, m: m, emit: emit, newest: newest, dropped: map[int64]bool{}, gone: map[string]bool{}}
+	return &mapper{r: r, m: m, emit: emit, newest: newest, dropped: map[int64]bool{}, gone: map[string]bool{}, moved: map[int64]string{}, found: map[int64]map[Mention]bool{},
+		merged: map[Mention][]int64{}, later: map[int64]bool{}}
 }
 
 // run emits every key of the store with what becomes of it.
@@ -115,6 +146,20 @@ func (w *mapper) bucket(b bucket) error {
 		}
 		if err := w.emit(c); err != nil {
 			return err
+		}
+	}
+	switch b {
+	case bucketMentions:
+		return w.newMentions()
+	case bucketVersions:
+		for _, versions := range w.merged {
+			if len(versions) == 0 {
+				continue
+			}
+			first := slices.Min(versions)
+			for _, seq := range versions {
+				w.later[seq] = seq != first
+			}
 		}
 	}
 	return nil
@@ -179,7 +224,18 @@ func (w *mapper) record(record, words *change) {
 		record.content = sealRecord(record.key, &Draft{})
 		words.content = nil
 	case Replace:
-		record.content = sealRecord(record.key, &Draft{Kind: r.Kind, ID: r.ID, Parent: r.Parent, Body: content.Body})
+		as := Draft{Kind: r.Kind, ID: cmp.Or(content.ID, r.ID), Parent: cmp.Or(content.Parent, r.Parent), Body: content.Body}
+		record.content = sealRecord(record.key, &as)
+		if as.ID != r.ID {
+			w.moved[r.Seq] = as.ID
+			w.merged[Mention{r.Kind, as.ID}] = nil
+		}
+		if content.Mentions != nil {
+			w.found[r.Seq] = map[Mention]bool{}
+			for _, m := range content.Mentions {
+				w.found[r.Seq][m] = true
+			}
+		}
 		words.content = nil
 		if content.Terms != nil {
 			words.content = sealed(bucketTerms, words.key, content.Terms)
@@ -193,9 +249,7 @@ func (w *mapper) one(c *change) error {
 	case bucketMeta, bucketTimes, bucketWriters:
 		return nil
 	case bucketVersions:
-		if len(c.key) >= 8 && w.dropped[newest(c.key[len(c.key)-8:])] {
-			c.to = nil
-		}
+		w.version(c)
 		return nil
 	case bucketMentions:
 		w.mention(c)
@@ -272,36 +326,14 @@ func (w *mapper) mention(c *change) {
 		w.harmed(c)
 	case w.dropped[newest(rest)]:
 		c.to = nil
+	case w.found[newest(rest)] != nil:
+		if m := (Mention{kind, name}); w.found[newest(rest)][m] {
+			delete(w.found[newest(rest)], m)
+		} else {
+			c.to = nil
+		}
 	case w.m.Mention != nil && w.m.Mention(Mention{kind, name}, newest(rest)) == Drop:
 		c.to = nil
-	}
-}
-
-// place maps a place in a list: those behind one that goes move up.
-func (w *mapper) place(c *change) {
-	if len(c.key) < 8 {
-		w.harmed(c)
-		return
-	}
-	prefix, at := c.key[:len(c.key)-8], toNumber(c.key[len(c.key)-8:])
-	if !bytes.Equal(prefix, w.list) {
-		w.list, w.left = prefix, 0
-	}
-	entry, err := openEntry(c.key, c.value)
-	switch {
-	case err != nil:
-		w.harmed(c)
-	case w.dropped[entry.Seq]:
-		c.to = nil
-	}
-	switch {
-	case c.to == nil:
-		w.left++
-	case w.left > 0:
-		c.to = appendNumber(bytes.Clone(prefix), at-w.left)
-		if err == nil {
-			c.content = sealEntry(c.to, entry)
-		}
 	}
 }
 
@@ -332,11 +364,11 @@ func (w *mapper) blob(c *change) error {
 	switch fate, content := w.m.Blob(ref); {
 	case fate == Drop:
 		c.to = nil
-	case fate == Replace && len(content) > MaxBlob:
+	case fate == Replace && len(content.Data) > MaxBlob:
 		return errors.Join(errors.New("replace blob"), ErrTooLarge)
 	case fate == Replace:
 		c.to = nil
-		c.blob = newStaged(content, ref.MIME)
+		c.blob = newStaged(content.Data, cmp.Or(content.MIME, ref.MIME))
 	}
 	return nil
 }

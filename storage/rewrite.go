@@ -177,6 +177,9 @@ func (w *copying) commit() error {
 }
 
 func (w *copying) put(c change) error {
+	if c.elsewhere {
+		return errors.New("rewrite: only an erase changes ids, names of lists and postings")
+	}
 	if c.blob != nil {
 		if err := w.s.stageMapped(w.ctx, c.blob); err != nil {
 			return err

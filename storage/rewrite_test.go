@@ -86,11 +86,11 @@ func without(s *storage.Store, gone ...int) storage.Mapping {
 			}
 			return storage.Keep, nil
 		},
-		Blob: func(ref layers.BlobRef) (storage.Fate, []byte) {
+		Blob: func(ref layers.BlobRef) (storage.Fate, storage.BlobContent) {
 			if blobs[ref.SHA256] {
-				return storage.Drop, nil
+				return storage.Drop, storage.BlobContent{}
 			}
-			return storage.Keep, nil
+			return storage.Keep, storage.BlobContent{}
 		},
 	}
 }

@@ -140,3 +140,42 @@ func (w *walker) at(key []byte) []byte {
 	}
 	return nil
 }
+
+// Replies calls fn with what writes with a key answered, as it is now, until fn
+// returns false. Damaged ones, and those that were dropped, are left out. body
+// must not be changed or kept.
+func (v View) Replies(fn func(seq int64, reply []byte) bool) (err error) {
+	if err := v.r.enter(); err != nil {
+		return err
+	}
+	defer v.r.exit(debug.SetPanicOnFault(true), &err)
+	cursor := v.r.bucket(bucketKeys).Cursor()
+	for key, value := cursor.First(); key != nil; key, value = cursor.Next() {
+		value, err := unseal(bucketKeys, key, value)
+		if err != nil || len(value) <= 40 {
+			continue
+		}
+		if !fn(toNumber(value[32:]), value[40:]) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Tables calls fn with the names of all tables and what is in them, as they are
+// now, in order of the names. Damaged ones are left out. data must not be changed
+// or kept.
+func (v View) Tables(fn func(name string, data []byte) bool) (err error) {
+	if err := v.r.enter(); err != nil {
+		return err
+	}
+	defer v.r.exit(debug.SetPanicOnFault(true), &err)
+	cursor := v.r.bucket(bucketTables).Cursor()
+	for key, value := cursor.First(); key != nil; key, value = cursor.Next() {
+		value, err := unseal(bucketTables, key, value)
+		if err == nil && !fn(string(key), value) {
+			return nil
+		}
+	}
+	return nil
+}

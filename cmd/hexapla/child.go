@@ -23,6 +23,12 @@ type server struct {
 // the default, as JSON, if there are any. It speaks to the daemon that has the
 // folder, if one runs; a command starts none. args are more arguments of serve.
 func startServer(ctx context.Context, p program, dataDir, policy, profiles string, args ...string) (*server, error) {
+	return startServerWith(ctx, p, dataDir, map[string]string{"policy": policy, "profiles": profiles}, args...)
+}
+
+// startServerWith is startServer with members of initializationOptions, of which
+// empty ones are left out.
+func startServerWith(ctx context.Context, p program, dataDir string, members map[string]string, args ...string) (*server, error) {
 	self, err := p.self()
 	if err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
@@ -37,9 +43,9 @@ func startServer(ctx context.Context, p program, dataDir, policy, profiles strin
 	s := &server{client}
 	info := rpc.InitializeParams{ProcessID: os.Getpid(), ClientName: "hexapla", ClientVersion: version}
 	options := map[string]json.RawMessage{}
-	for name, members := range map[string]string{"policy": policy, "profiles": profiles} {
-		if members != "" {
-			options[name] = json.RawMessage(members)
+	for name, member := range members {
+		if member != "" {
+			options[name] = json.RawMessage(member)
 		}
 	}
 	if len(options) > 0 {

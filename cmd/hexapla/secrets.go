@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -24,11 +22,11 @@ const maxScanned = 64 << 20
 func newSecrets(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secrets",
-		Short: "Look for secrets and personal data",
+		Short: "Look for secrets and personal data, and take them out of what was recorded",
 		Args:  arguments(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSecretsScan(p))
+	cmd.AddCommand(newSecretsScan(p), newSecretsRescrub(p))
 	return cmd
 }
 
@@ -185,16 +183,7 @@ func writeScan(w io.Writer, all scanned) {
 	if len(all.Families) == 0 {
 		fmt.Fprintf(w, "nothing found in %d bytes of text\n", all.Bytes)
 	} else {
-		var families []string
-		for family, n := range all.Families {
-			families = append(families, fmt.Sprintf("%d %s", n, family))
-		}
-		slices.SortFunc(families, func(a, b string) int {
-			_, a, _ = strings.Cut(a, " ")
-			_, b, _ = strings.Cut(b, " ")
-			return strings.Compare(a, b)
-		})
-		fmt.Fprintf(w, "found %s\n\n", strings.Join(families, ", "))
+		fmt.Fprintf(w, "found %s\n\n", familyList(all.Families))
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for i := range all.Findings {
 			f := &all.Findings[i]

@@ -30,7 +30,12 @@ var errNoMemory = errors.New("nothing is recorded of this folder yet")
 
 // withSession starts a server, finds a session of the workspace, the newest
 // one unless the flags name another, and calls fn with it.
-func withSession(cmd *cobra.Command, p program, f folderFlags, fn func(ctx context.Context, s *server, session string) error) (err error) {
+func withSession(cmd *cobra.Command, p program, f folderFlags, fn func(ctx context.Context, s *server, session string) error) error {
+	return withSessionOf(cmd, p, f, nil, fn)
+}
+
+// withSessionOf is withSession with members of initializationOptions.
+func withSessionOf(cmd *cobra.Command, p program, f folderFlags, options map[string]string, fn func(ctx context.Context, s *server, session string) error) (err error) {
 	ctx := cmd.Context()
 	dir, err := writableDataDir(cmd, p)
 	if err != nil {
@@ -40,7 +45,7 @@ func withSession(cmd *cobra.Command, p program, f folderFlags, fn func(ctx conte
 	if err != nil {
 		return err
 	}
-	s, err := startServer(ctx, p, dir, "", "")
+	s, err := startServerWith(ctx, p, dir, options)
 	if err != nil {
 		return err
 	}

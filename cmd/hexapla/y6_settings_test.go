@@ -119,7 +119,7 @@ func TestY6_EveryWriteTells(t *testing.T) {
 	t.Parallel()
 	silent := []string{ // their texts are ids of what is there
 		wire.MethodSessionClose, wire.MethodHousekeepingRollback, wire.MethodContextCancel, wire.MethodLearningReset,
-		wire.MethodPinRemove, wire.MethodBudgetReport, wire.MethodPackUndo, wire.MethodConversationForget, wire.MethodWorkspaceErase, wire.MethodWorkspaceAdopt, wire.MethodProfileSet,
+		wire.MethodPinRemove, wire.MethodBudgetReport, wire.MethodPackUndo, wire.MethodConversationForget, wire.MethodWorkspaceErase, wire.MethodWorkspaceAdopt, wire.MethodProfileSet, wire.MethodSecretsRescrub,
 	}
 	for _, m := range wire.Methods() {
 		if m.Class != wire.ClassWrite {

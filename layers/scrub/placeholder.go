@@ -52,8 +52,8 @@ func (r *Rules) placeholders(text string) []span {
 	}
 }
 
-// placeholderAt returns the length of the placeholder that text begins with, 0
-// if there is none.
+// placeholderAt returns the length of the placeholder that text begins with, or of
+// what a cut left of one; 0 if there is none.
 func (r *Rules) placeholderAt(text string) int {
 	rest, ok := strings.CutPrefix(text, secretPrefix)
 	if !ok {
@@ -66,13 +66,21 @@ func (r *Rules) placeholderAt(text string) int {
 		return 0
 	}
 	digits := rest[colon+1:]
-	if len(digits) <= hashDigits || digits[hashDigits] != ']' {
+	n := 0
+	for n < min(len(digits), hashDigits) && ('0' <= digits[n] && digits[n] <= '9' || 'a' <= digits[n] && digits[n] <= 'f') {
+		n++
+	}
+	switch after := digits[n:]; {
+	case n == hashDigits && strings.HasPrefix(after, "]"):
+		n++
+	case !cutOff(after):
 		return 0
 	}
-	for _, c := range []byte(digits[:hashDigits]) {
-		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
-			return 0
-		}
-	}
-	return len(text) - len(digits) + hashDigits + 1
+	return len(text) - len(digits) + n
+}
+
+// cutOff tells that a text was cut where another part of it begins, as in a
+// summary of so many tokens: a placeholder there has lost its end.
+func cutOff(after string) bool {
+	return after == "" || strings.HasPrefix(after, "…") || strings.IndexByte(" \t\r\n", after[0]) >= 0
 }

@@ -291,3 +291,24 @@ func FuzzScrub(f *testing.F) {
 		}
 	})
 }
+
+// TestY6_CutPlaceholder: what a cut leaves of a placeholder is no secret.
+func TestY6_CutPlaceholder(t *testing.T) {
+	t.Parallel()
+	rules, err := Compile(DefaultSettings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rules.With(make([]byte, 32))
+	whole := "It is called [secret:known:29f7ad] and [secret:github-pat:0a1b2c]"
+	for n := range len(whole) {
+		for _, after := range []string{"", " and more", "…", "\nand more"} {
+			if text := whole[:n] + after; len(s.Find(text)) > 0 {
+				t.Errorf("%q: %+v", text, s.Find(text))
+			}
+		}
+	}
+	if text := "secret: [secret:known:29f7adQ7x9Lm2Vb8Zk4"; len(s.Find(text)) == 0 {
+		t.Errorf("%q passes", text)
+	}
+}

@@ -86,6 +86,7 @@ const (
 	MethodPackUndo             = "hexapla/pack/undo"
 	MethodAuditQuery           = "hexapla/audit/query"
 	MethodSecretsScan          = "hexapla/secrets/scan"
+	MethodSecretsRescrub       = "hexapla/secrets/rescrub"
 	MethodInstructionsGet      = "hexapla/instructions/get"
 	MethodMetricsGet           = "hexapla/metrics/get"
 	EventPacked                = "hexapla/event/packed"
@@ -192,6 +193,8 @@ func Methods() []Method {
 			"Sets the profile of a session by hand, or has it chosen from the recent turns again.", KindNotFound, KindOpIDReused),
 		request[SecretsScanParams, SecretsScanResult](MethodSecretsScan, ClassRead,
 			"Looks for secrets and personal data in what was recorded, or in a text, and tells where, never what.", KindNotFound, KindTooLarge),
+		request[SecretsRescrubParams, SecretsRescrubResult](MethodSecretsRescrub, ClassWrite,
+			"Puts placeholders in the place of secrets in everything that was recorded before, by the rules that are in force now.", KindNotFound, KindStorageFull),
 		request[InstructionsGetParams, InstructionsGetResult](MethodInstructionsGet, ClassRead,
 			"Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context."),
 		request[MetricsGetParams, MetricsGetResult](MethodMetricsGet, ClassRead,

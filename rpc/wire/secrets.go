@@ -59,3 +59,62 @@ type SecretsScanResult struct {
 	// The workspace's sequence number up to which records are looked through.
 	Sequence int64 `json:"sequence"`
 }
+
+// SecretsRescrubParams asks to take secrets out of what was recorded. That cannot
+// be taken back.
+type SecretsRescrubParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// Only tell what would be replaced.
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// SecretsRescrubResult tells what was replaced, or would be, without any value.
+type SecretsRescrubResult struct {
+	// Whether anything was written. It is false for a dry run, and where there is
+	// nothing to replace.
+	Changed bool `json:"changed"`
+	// How often each family was found, in all places.
+	Families map[string]int `json:"families"`
+	// The same by kind of place, in the order of their names.
+	Places []ScrubbedPlace `json:"places"`
+	// Versions of records that were rewritten, also where only a count or a
+	// reference in them changed. A dry run does not count those that are made anew
+	// of others.
+	Records int `json:"records"`
+	// Tool outputs that were replaced. They have another SHA-256.
+	Blobs int `json:"blobs"`
+	// Entries of the audit log that were rewritten or marked.
+	AuditEntries int `json:"auditEntries"`
+	// Answers to writes with a key that were taken out: repeating such a write is
+	// answered with "forgotten".
+	Replies int `json:"replies"`
+	// Ids that were secrets, such as sessions and aliases, and have a placeholder in
+	// them now.
+	Renamed int `json:"renamed"`
+	// Bytes of text that were looked through.
+	Bytes int64 `json:"bytes"`
+	// How many packs of the past may have shown something of it and are marked
+	// since: pack/replay gives both checksums of them.
+	Redacted int `json:"redacted"`
+	// Their checksums, newest first, 100 at most.
+	Packs []string `json:"packs"`
+	// Tool outputs that are no text and have something that was found. They are as
+	// they were.
+	Unreached int `json:"unreached"`
+	// Records and outputs that could not be read. They were dropped if anything was
+	// replaced.
+	Damaged int `json:"damaged"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
+// ScrubbedPlace is how much was found in one kind of place.
+type ScrubbedPlace struct {
+	// Kind of the record, such as "turn", "trio", "context" or "pin"; "output" for
+	// what tools printed, "audit" for the audit log, "system" for system branches of
+	// packs, "reply" for answers that are kept, "id" for ids.
+	Kind string `json:"kind"`
+	// How often each family was found there.
+	Families map[string]int `json:"families"`
+}

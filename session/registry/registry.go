@@ -103,6 +103,24 @@ func (r *Registry) Drop(ctx context.Context, id string) error {
 	})
 }
 
+// Rename gives URIs other names, as rename says; one whose name changes names
+// nothing in the file system any more.
+func (r *Registry) Rename(ctx context.Context, rename func(uri string) string) error {
+	return r.change(ctx, func(b *book) error {
+		for _, e := range b.Entries {
+			for i, uri := range e.URIs {
+				if name := rename(uri); name != uri {
+					e.URIs[i], e.Paths[i], b.changed = name, "", true
+				}
+			}
+			if name := rename(e.Was); name != e.Was {
+				e.Was, b.changed = name, true
+			}
+		}
+		return nil
+	})
+}
+
 // Listed is a workspace in a list.
 type Listed struct {
 	Entry

@@ -82,6 +82,8 @@ import type {
   ResponseIngestResult,
   SearchQueryParams,
   SearchQueryResult,
+  SecretsRescrubParams,
+  SecretsRescrubResult,
   SecretsScanParams,
   SecretsScanResult,
   SessionCloseParams,
@@ -3980,6 +3982,25 @@ export const secretsScanWorkspaceResult = {
     "sequence": 94
   } satisfies SecretsScanResult;
 
+// testdata/protocol/examples/secrets-rescrub/nothing.json
+export const secretsRescrubNothingParams = {"session": "main", "dryRun": true} satisfies SecretsRescrubParams;
+export const secretsRescrubNothingResult = {
+    "changed": false,
+    "families": {},
+    "places": [],
+    "records": 0,
+    "blobs": 0,
+    "auditEntries": 0,
+    "replies": 0,
+    "renamed": 0,
+    "bytes": 13877,
+    "redacted": 0,
+    "packs": [],
+    "unreached": 0,
+    "damaged": 0,
+    "sequence": 94
+  } satisfies SecretsRescrubResult;
+
 // testdata/protocol/examples/instructions-get/text.json
 export const instructionsGetTextParams = {"model": "gpt-4o"} satisfies InstructionsGetParams;
 export const instructionsGetTextResult = {
@@ -4662,11 +4683,18 @@ export const metricsGetCountsResult = {
         "p99Ms": 0.512
       },
       {
-        "method": "hexapla/instructions/get",
-        "count": 3,
+        "method": "hexapla/secrets/rescrub",
+        "count": 1,
         "p50Ms": 0.304,
         "p95Ms": 0.431,
         "p99Ms": 0.431
+      },
+      {
+        "method": "hexapla/instructions/get",
+        "count": 3,
+        "p50Ms": 0.362,
+        "p95Ms": 0.362,
+        "p99Ms": 0.362
       }
     ]
   } satisfies MetricsGetResult;
@@ -4904,11 +4932,18 @@ export const metricsGetWindowResult = {
         "p99Ms": 0.512
       },
       {
-        "method": "hexapla/instructions/get",
-        "count": 3,
+        "method": "hexapla/secrets/rescrub",
+        "count": 1,
         "p50Ms": 4.096,
         "p95Ms": 4.096,
         "p99Ms": 4.096
+      },
+      {
+        "method": "hexapla/instructions/get",
+        "count": 3,
+        "p50Ms": 1.024,
+        "p95Ms": 1.024,
+        "p99Ms": 1.024
       },
       {"method": "hexapla/metrics/get", "count": 1, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024}
     ]

@@ -3171,6 +3171,73 @@ export interface SecretsScanResult {
 }
 
 /**
+ * SecretsRescrubParams asks to take secrets out of what was recorded. That cannot be taken
+ * back.
+ */
+export interface SecretsRescrubParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Only tell what would be replaced. */
+  dryRun?: boolean;
+}
+
+/** SecretsRescrubResult tells what was replaced, or would be, without any value. */
+export interface SecretsRescrubResult {
+  /**
+   * Whether anything was written. It is false for a dry run, and where there is nothing to
+   * replace.
+   */
+  changed: boolean;
+  /** How often each family was found, in all places. */
+  families: { [name: string]: integer };
+  /** The same by kind of place, in the order of their names. */
+  places: ScrubbedPlace[];
+  /**
+   * Versions of records that were rewritten, also where only a count or a reference in them
+   * changed. A dry run does not count those that are made anew of others.
+   */
+  records: integer;
+  /** Tool outputs that were replaced. They have another SHA-256. */
+  blobs: integer;
+  /** Entries of the audit log that were rewritten or marked. */
+  auditEntries: integer;
+  /**
+   * Answers to writes with a key that were taken out: repeating such a write is answered with
+   * "forgotten".
+   */
+  replies: integer;
+  /** Ids that were secrets, such as sessions and aliases, and have a placeholder in them now. */
+  renamed: integer;
+  /** Bytes of text that were looked through. */
+  bytes: integer;
+  /**
+   * How many packs of the past may have shown something of it and are marked since:
+   * pack/replay gives both checksums of them.
+   */
+  redacted: integer;
+  /** Their checksums, newest first, 100 at most. */
+  packs: string[];
+  /** Tool outputs that are no text and have something that was found. They are as they were. */
+  unreached: integer;
+  /** Records and outputs that could not be read. They were dropped if anything was replaced. */
+  damaged: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** ScrubbedPlace is how much was found in one kind of place. */
+export interface ScrubbedPlace {
+  /**
+   * Kind of the record, such as "turn", "trio", "context" or "pin"; "output" for what tools
+   * printed, "audit" for the audit log, "system" for system branches of packs, "reply" for
+   * answers that are kept, "id" for ids.
+   */
+  kind: string;
+  /** How often each family was found there. */
+  families: { [name: string]: integer };
+}
+
+/**
  * Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
  * shown before, bears out. The sentence or entry that makes it was left out of header, summary
  * and current context.
@@ -3562,6 +3629,15 @@ export const ProfileSetRequest = {
 export const SecretsScanRequest = {
   method: 'hexapla/secrets/scan',
   type: new RequestType<SecretsScanParams, SecretsScanResult, ErrorData>('hexapla/secrets/scan'),
+} as const;
+
+/**
+ * Puts placeholders in the place of secrets in everything that was recorded before, by the
+ * rules that are in force now.
+ */
+export const SecretsRescrubRequest = {
+  method: 'hexapla/secrets/rescrub',
+  type: new RequestType<SecretsRescrubParams, SecretsRescrubResult, ErrorData>('hexapla/secrets/rescrub'),
 } as const;
 
 /**

@@ -48,6 +48,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/profile/get" # Tells which profile is in force in a session, why, and what its numbers are.
 ---| "hexapla/profile/set" # Sets the profile of a session by hand, or has it chosen from the recent turns again.
 ---| "hexapla/secrets/scan" # Looks for secrets and personal data in what was recorded, or in a text, and tells where, never what.
+---| "hexapla/secrets/rescrub" # Puts placeholders in the place of secrets in everything that was recorded before, by the rules that are in force now.
 ---| "hexapla/instructions/get" # Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context.
 ---| "hexapla/metrics/get" # Returns counts, sizes and latencies of a workspace and of this process.
 
@@ -1640,6 +1641,33 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field damaged integer # Records and outputs that could not be read.
 ---@field cursor? string # Where to go on; absent at the end. A call ends after limit findings or 64 MiB of text.
 ---@field sequence integer # The workspace's sequence number up to which records are looked through.
+
+---SecretsRescrubParams asks to take secrets out of what was recorded. That cannot be taken back.
+---@class hexapla.SecretsRescrubParams
+---@field session string # An open session of the workspace.
+---@field dryRun? boolean # Only tell what would be replaced.
+
+---SecretsRescrubResult tells what was replaced, or would be, without any value.
+---@class hexapla.SecretsRescrubResult
+---@field changed boolean # Whether anything was written. It is false for a dry run, and where there is nothing to replace.
+---@field families table<string, integer> # How often each family was found, in all places.
+---@field places hexapla.ScrubbedPlace[] # The same by kind of place, in the order of their names.
+---@field records integer # Versions of records that were rewritten, also where only a count or a reference in them changed. A dry run does not count those that are made anew of others.
+---@field blobs integer # Tool outputs that were replaced. They have another SHA-256.
+---@field auditEntries integer # Entries of the audit log that were rewritten or marked.
+---@field replies integer # Answers to writes with a key that were taken out: repeating such a write is answered with "forgotten".
+---@field renamed integer # Ids that were secrets, such as sessions and aliases, and have a placeholder in them now.
+---@field bytes integer # Bytes of text that were looked through.
+---@field redacted integer # How many packs of the past may have shown something of it and are marked since: pack/replay gives both checksums of them.
+---@field packs string[] # Their checksums, newest first, 100 at most.
+---@field unreached integer # Tool outputs that are no text and have something that was found. They are as they were.
+---@field damaged integer # Records and outputs that could not be read. They were dropped if anything was replaced.
+---@field sequence integer # The workspace's newest sequence number.
+
+---ScrubbedPlace is how much was found in one kind of place.
+---@class hexapla.ScrubbedPlace
+---@field kind string # Kind of the record, such as "turn", "trio", "context" or "pin"; "output" for what tools printed, "audit" for the audit log, "system" for system branches of packs, "reply" for answers that are kept, "id" for ids.
+---@field families table<string, integer> # How often each family was found there.
 
 ---Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
 ---shown before, bears out. The sentence or entry that makes it was left out of header, summary
