@@ -1,10 +1,8 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -174,43 +172,6 @@ func (ws *Workspace) close() error {
 		}
 	}
 	return ws.store.Close()
-}
-
-// settings are everything that is set and decides what a pack holds.
-type settings struct {
-	layers.Policy
-	Profiles *layers.Profiles `json:"profiles,omitempty"` // nil in those of programs that knew none
-}
-
-func settingsOf(opts *workspaceOptions) settings {
-	s := settings{Policy: opts.Policy}
-	if opts.Profiles != (layers.Profiles{}) {
-		s.Profiles = &opts.Profiles
-	}
-	return s
-}
-
-// parseSettings reads what a pack of the past was built with.
-func parseSettings(data []byte) (settings, error) {
-	s := settings{Policy: layers.DefaultPolicy()}
-	s.OpeningFoldPercent, s.HintCap, s.Fence = 0, 0, false // what programs did that do not name them
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&s); err != nil {
-		return s, err
-	}
-	if s.Profiles != nil {
-		if err := s.Profiles.Check(); err != nil {
-			return s, err
-		}
-	}
-	return s, s.Policy.Check()
-}
-
-// settingsDigest is the digest that packs record of the settings in force.
-func settingsDigest(s settings) string {
-	sum := sha256.Sum256(append(encode(s), layers.PolicyVersion...))
-	return hex.EncodeToString(sum[:8])
 }
 
 // counter returns the token counter for a model.

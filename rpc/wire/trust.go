@@ -14,6 +14,38 @@ type Flag struct {
 	Text string `json:"text"`
 }
 
+// HousekeepingApplyParams carries housekeeping.
+type HousekeepingApplyParams struct {
+	// The session.
+	Session string `json:"session"`
+	// The conversation it speaks of; the newest of the session when absent.
+	Conversation string `json:"conversation,omitempty"`
+	// What the model says.
+	Housekeeping Housekeeping `json:"housekeeping"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// HousekeepingApplyResult shows what came of it.
+type HousekeepingApplyResult struct {
+	// The conversation.
+	Conversation string `json:"conversation"`
+	// The conversation's header now.
+	Header Header `json:"header"`
+	// The conversation's summary now.
+	Summary Summary `json:"summary"`
+	// Layer 0 now.
+	CurrentContext CurrentContext `json:"currentContext"`
+	// Fields that were over their cap and were trimmed.
+	Trimmed []string `json:"trimmed"`
+	// Claims of the housekeeping that nothing bears out, and that were left out.
+	Flagged []Flag `json:"flagged"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
+}
+
 // HousekeepingHistoryParams asks for the versions of a session's layer 0.
 type HousekeepingHistoryParams struct {
 	// The session.

@@ -219,6 +219,122 @@ export interface ToolTokens {
   tokens: integer;
 }
 
+/** AuditQueryParams filters the audit log. */
+export interface AuditQueryParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Only packs of the session, not of the whole workspace. */
+  onlySession?: boolean;
+  /** Only packs with this checksum. */
+  checksum?: string;
+  /** Only packs as of this sequence number or a newer one. */
+  fromSequence?: integer;
+  /** Only packs as of this sequence number or an older one. */
+  toSequence?: integer;
+  /** Only packs that were built at this time (RFC 3339) or later. */
+  since?: string;
+  /** Only packs that were built before this time (RFC 3339). */
+  until?: string;
+  /**
+   * Only packs whose last fold was made for this reason, as in Pack: "start", "window",
+   * "budget", "fill", "opening" or "profile".
+   */
+  epochReason?: 'start' | 'window' | 'budget' | 'fill' | 'opening' | 'profile';
+  /** Also the items of each section. */
+  items?: boolean;
+  /** Most entries to return; 20 when absent, 200 at most. */
+  limit?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+}
+
+/** AuditEntry is one pack that was built. */
+export interface AuditEntry {
+  /** Number of the entry. */
+  entry: integer;
+  /** The session. */
+  session: string;
+  /** Checksum of the pack. */
+  checksum: string;
+  /** Checksum of the session's pack before, of the same layout, if there was one. */
+  previous?: string;
+  /** Things that the pack before showed in more detail. */
+  lost: integer;
+  /** The sequence number it was built at. */
+  sequence: integer;
+  /** When, RFC 3339. */
+  time: string;
+  /** What it was made of, in the order of its text. */
+  sections: AuditSection[];
+  /** All tokens. */
+  tokens: integer;
+  /**
+   * The sequence number of the last fold, as in Pack; absent in entries of servers that did
+   * not note it.
+   */
+  epoch?: integer;
+  /**
+   * Why that fold was made, as in Pack: "start", "window", "budget", "fill", "opening" or
+   * "profile"; absent like epoch.
+   */
+  epochReason?: 'start' | 'window' | 'budget' | 'fill' | 'opening' | 'profile';
+  /** What was left out or reduced, and why: the first 50 of the pack's. */
+  dropped: Dropped[];
+  /** How many the pack has of these; absent where there are none. */
+  droppedTotal?: integer;
+  /** Digest of the settings that were in force. */
+  settings: string;
+}
+
+/** AuditSection is a section of a pack that was built. */
+export interface AuditSection {
+  /** Name of the section, as in Section. */
+  name: string;
+  /** Tokens. */
+  tokens: integer;
+  /**
+   * What is in it, in order, if it was asked for; absent in entries of servers that did not
+   * note it.
+   */
+  items?: PackItem[];
+}
+
+/** SectionTokens is the tokens of a section. */
+export interface SectionTokens {
+  /** Name of the section. */
+  name: string;
+  /** Tokens. */
+  tokens: integer;
+}
+
+/** AuditQueryResult is the entries, newest first. */
+export interface AuditQueryResult {
+  /** The entries. */
+  entries: AuditEntry[];
+  /** Where to go on. */
+  cursor?: string;
+}
+
+/** PackedParams tells of a pack that was built. */
+export interface PackedParams {
+  /** The session. */
+  session: string;
+  /** Checksum of the pack. */
+  checksum: string;
+  /** The sequence number it was built at. */
+  sequence: integer;
+  /** Tokens used. */
+  tokens: integer;
+  /** Tokens available. */
+  available: integer;
+  /** Share of the pack that is the same bytes as the one before, 0 to 1. */
+  cachedShare: decimal;
+  /** Things left out or reduced. */
+  dropped: integer;
+  /** Things that the session's pack before showed in more detail; see hexapla/pack/receipt. */
+  lost: integer;
+}
+
 /** Workspace names a root folder. */
 export interface Workspace {
   /**
@@ -528,6 +644,313 @@ export interface ScoreParts {
    * nothing is known, and 0, without weight, as long as nothing was learned in the workspace.
    */
   usefulness: decimal;
+}
+
+/** ContextRequestParams carries context requests. */
+export interface ContextRequestParams {
+  /** The session. */
+  session: string;
+  /** What is asked for. */
+  requests: ContextRequests;
+  /** Most tokens of all items together; 4,000 when absent. */
+  maxTokens?: integer;
+  /**
+   * After how many turns of the session what was deferred for want of quota or tokens is let
+   * go: 5 when absent, 1,000 at most; -1 for not to keep it.
+   */
+  deferTurns?: integer;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** ContextItem is one conversation that was served. */
+export interface ContextItem {
+  /** The id asked for, of a conversation, a turn or a tool output. */
+  conversation: string;
+  /**
+   * "header", "summary", "full", or "mixed" for passages of the full text: the detail that
+   * text is in.
+   */
+  detail: 'header' | 'summary' | 'full' | 'mixed';
+  /** The text; empty with inContext. */
+  text: string;
+  /** Tokens of text. */
+  tokens: integer;
+  /** Share of the query's words that text holds, 0 to 1, where mixed was to answer one. */
+  covered?: decimal;
+  /** Where the passages go on. */
+  cursor?: string;
+  /**
+   * The model has it: the item of the session's pack before, such as "served:r4:1", "c12" or
+   * "c12#3", or the id in this answer, that shows no less.
+   */
+  inContext?: string;
+  /** The deferral that this serves. */
+  deferral?: string;
+  /** Whether it had been given already, in no less detail and tokens. */
+  reAsked?: boolean;
+  /** Where it stands, when it is asked for again. */
+  stands?: Standing;
+  /** Why it was found, when the request did not name it. */
+  relevance?: Relevance;
+}
+
+/** Standing is where a thing was given to the model. */
+export interface Standing {
+  /**
+   * The section of the session's newest pack; absent when it was the answer to a context
+   * request of the same conversation.
+   */
+  section?: string;
+  /** The id of the pack's item; of a conversation in several items, the first. */
+  id: string;
+}
+
+/** Relevance is why a conversation was found for a query. */
+export interface Relevance {
+  /** 0 to 1, against the best that was found. */
+  score: decimal;
+  /** Share of the query's terms, by weight, that the conversation holds; 0 to 1. */
+  coverage: decimal;
+  /** What the score is made of. */
+  parts: ScoreParts;
+}
+
+/** Deferred is a request that was not served now. */
+export interface Deferred {
+  /** The id asked for. */
+  conversation: string;
+  /** The detail asked for: "header", "summary", "full" or "mixed". */
+  detail: 'header' | 'summary' | 'full' | 'mixed';
+  /**
+   * "quota" (three fulls between two turns were served), "budget" (maxTokens is used up),
+   * "not_found" or "limit" (over 50 entries to retrieve, 200 ids, 20 topics or 200 ids to
+   * archive in one request).
+   */
+  reason: 'quota' | 'budget' | 'not_found' | 'limit';
+  /** Id under which it waits to be served; absent if it does not. */
+  deferral?: string;
+}
+
+/** TopicSummary sums up what is known of a topic. */
+export interface TopicSummary {
+  /** The topic as asked. */
+  topic: string;
+  /** At most 120 tokens. */
+  summary: string;
+  /** Where it comes from, best first. */
+  conversations: string[];
+}
+
+/** ContextAnswer answers context requests. */
+export interface ContextAnswer {
+  /** What was served, in the order asked. */
+  items: ContextItem[];
+  /** What was not, and why. */
+  deferred: Deferred[];
+  /** Answers to summarizeTopics. */
+  topics: TopicSummary[];
+  /**
+   * Conversations that leave layers 1 and 3, with the next fold at the latest: the prefix of
+   * packs does not move for it.
+   */
+  archived: string[];
+  /**
+   * What waited for room and has it now, oldest first. It counts against maxTokens and the
+   * quota before the items.
+   */
+  servedDeferred?: ContextItem[];
+  /** What waited for too long; told once. */
+  expired?: Deferral[];
+}
+
+/** ContextRequestResult answers context requests. */
+export interface ContextRequestResult extends ContextAnswer {
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** ConversationRecordParams carries turns. */
+export interface ConversationRecordParams {
+  /** The session. */
+  session: string;
+  /**
+   * The conversation to go on with. When absent, turns that begin with a user_query open the
+   * next conversation (completing the one in progress), and other turns go to the one in
+   * progress.
+   */
+  conversation?: string;
+  /** At least one turn, or done. */
+  turns?: Turn[];
+  /** Whether this completes the conversation. */
+  done?: boolean;
+  /** With done: "completed" or "error"; "completed" when absent. */
+  outcome?: 'completed' | 'error';
+  /** What the model said of the exchange. */
+  housekeeping?: Housekeeping;
+  /** Idempotency key: the same key and content give the same reply. */
+  key?: string;
+}
+
+/** ConversationRecordResult is the receipt: the turns are on disk. */
+export interface ConversationRecordResult {
+  /** Id of the conversation. */
+  conversation: string;
+  /** Numbers given to the turns, in order. */
+  turnNumbers: integer[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** Whether this opened the conversation. */
+  opened: boolean;
+  /** Whether the conversation is completed. */
+  done: boolean;
+  /** Id of the conversation that this completed by opening the next, if any. */
+  completed?: string;
+  /** Compressed form of each tool result, in order. */
+  toolResults: CompressedToolResult[];
+  /** Claims of the housekeeping that nothing bears out, and that were left out. */
+  flagged: Flag[];
+  /** Things the client should know, such as "text_normalised". */
+  warnings: string[];
+  /**
+   * Context requests that waited for room, which these turns brought. They are part of the
+   * next pack.
+   */
+  servedDeferred?: ContextItem[];
+  /** Context requests that waited for too long. */
+  expired?: Deferral[];
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** ConversationGetParams names a conversation and a detail. */
+export interface ConversationGetParams {
+  /** An open session of the workspace. */
+  session: string;
+  /**
+   * The conversation: its id, one that it superseded, an alias, or a version before an edit
+   * ("c12@1").
+   */
+  conversation: string;
+  /**
+   * "header", "summary", "full" (the default) or "mixed" (the cheapest that answers query;
+   * without one, the most that fits maxTokens).
+   */
+  detail?: 'header' | 'summary' | 'full' | 'mixed';
+  /** What "mixed" is to answer. */
+  query?: string;
+  /** Most tokens of text to return; no limit when absent. */
+  maxTokens?: integer;
+  /** Read as of this sequence number; the newest when absent. */
+  asOf?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+}
+
+/** ConversationGetResult is the conversation in the detail asked for. */
+export interface ConversationGetResult {
+  /** The conversation that was read: what a superseded id or an alias stands for. */
+  conversation: string;
+  /**
+   * "header", "summary", "full", or "mixed" for passages of the full text: the detail that
+   * text is in.
+   */
+  detail: 'header' | 'summary' | 'full' | 'mixed';
+  /** Share of the query's words that text holds, 0 to 1, where mixed was to answer one. */
+  covered?: decimal;
+  /** What it was before edits, oldest first; the newest 100. */
+  versions?: ConversationVersion[];
+  /** The conversation as it stands in a pack. */
+  text: string;
+  /** Tokens of text. */
+  tokens: integer;
+  /** Always given. */
+  header: Header;
+  /** Given for summary and full. */
+  summary?: Summary;
+  /** Given for full: the turns that text covers. */
+  turns: RecordedTurn[];
+  /** Where these come from, each tool result by itself. */
+  sources: Provenance[];
+  /**
+   * The least trust of what the conversation is made of, and so that of its header and
+   * summary: "user", "assistant", "tool" or "web". Absent where an earlier version wrote them.
+   */
+  trust?: 'user' | 'assistant' | 'tool' | 'web';
+  /** Where to go on, when maxTokens cut the text. */
+  cursor?: string;
+  /** The sequence number that was read. */
+  sequence: integer;
+}
+
+/** ToolRecordParams carries a tool output. */
+export interface ToolRecordParams {
+  /** The session. */
+  session: string;
+  /** Name of the tool. */
+  tool: string;
+  /** Arguments of the call as JSON; helps to compress the output. */
+  input?: LSPAny;
+  /** The whole output as text. */
+  content: string;
+  /** Media type; "text/plain" when absent. */
+  mime?: string;
+  /** Whether the tool failed. */
+  isError?: boolean;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** ToolRecordResult is the receipt: the output is on disk. */
+export interface ToolRecordResult {
+  /** The compressed form with the reference to the whole. */
+  compressed: CompressedToolResult;
+  /** Whether the same bytes were stored before. */
+  duplicate: boolean;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** Things the client should know, such as "text_normalised". */
+  warnings: string[];
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** BlobReadParams names stored bytes. */
+export interface BlobReadParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The blob. */
+  sha256: string;
+  /** First byte to return. */
+  offset?: integer;
+  /** Most bytes to return; 1 MiB when absent, 16 MiB at most. */
+  length?: integer;
+}
+
+/** BlobReadResult is the bytes as text. */
+export interface BlobReadResult {
+  /** The blob. */
+  blob: BlobRef;
+  /** The bytes; cut at a character's border. */
+  text: string;
+  /** First byte of text. */
+  offset: integer;
+  /** Where to go on; absent at the end. */
+  nextOffset?: integer;
+}
+
+/** RecordedParams tells of a committed write. */
+export interface RecordedParams {
+  /** The session. */
+  session: string;
+  /** The method that wrote. */
+  method: string;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** The conversation, if one was written to. */
+  conversation?: string;
 }
 
 /** ConversationEditParams says what a turn is to be. What is absent stays. */
@@ -2113,662 +2536,6 @@ export interface Calibration {
   reserved: integer;
 }
 
-/** SessionOpenParams names the workspace and says who is speaking. */
-export interface SessionOpenParams {
-  /** The root folder. */
-  workspace: Workspace;
-  /** Id of the session to open or resume; chosen by the server when absent. */
-  session?: string;
-  /** Name of the agent, such as "main" or "reviewer". */
-  agent?: string;
-  /** Model that will be called; chooses the tokenizer. */
-  model?: string;
-  /** A title for people. */
-  title?: string;
-  /** Idempotency key. */
-  key?: string;
-}
-
-/** SessionOpenResult describes the open session. */
-export interface SessionOpenResult {
-  /** Id of the session; all other calls take it. */
-  session: string;
-  /** Id of the workspace, derived from its URI. */
-  workspace: string;
-  /** Whether the session existed before. */
-  resumed: boolean;
-  /** The workspace's newest sequence number. */
-  sequence: integer;
-  /** Conversations in the workspace. */
-  conversations: integer;
-  /** Id of the session's conversation in progress, if any. */
-  ongoing?: string;
-  /** What was replaced in the parameters, by family: secrets and personal data. */
-  scrubbed?: { [name: string]: integer };
-  /**
-   * How the root folder was found: "new", "known", "moved" (it had another name when it was
-   * opened last), "replaced" (another folder had its name; this one has a workspace of its
-   * own) or "gone" (it is not there; its memory is).
-   */
-  workspaceState: 'new' | 'known' | 'moved' | 'replaced' | 'gone';
-  /**
-   * A workspace that may have been this folder's. The user is to be asked, and workspace/adopt
-   * says what they chose.
-   */
-  candidate?: AdoptCandidate;
-}
-
-/** SessionListParams names a workspace by URI or by an open session. */
-export interface SessionListParams {
-  /** The root folder. */
-  workspace?: Workspace;
-  /** An open session of the workspace. */
-  session?: string;
-}
-
-/** SessionInfo is one session in a list. */
-export interface SessionInfo {
-  /** Id of the session. */
-  session: string;
-  /** As given at open. */
-  agent?: string;
-  /** As given at open. */
-  title?: string;
-  /** As given at open. */
-  model?: string;
-  /** Sequence at which it was opened first. */
-  opened: integer;
-  /** Whether it was closed. */
-  closed: boolean;
-  /** Conversations recorded in it. */
-  conversations: integer;
-}
-
-/** SessionListResult is the list, newest first. */
-export interface SessionListResult {
-  /** The sessions. */
-  sessions: SessionInfo[];
-  /** The workspace's newest sequence number. */
-  sequence: integer;
-}
-
-/** SessionCloseParams names the session to close. */
-export interface SessionCloseParams {
-  /** The session. */
-  session: string;
-  /** Idempotency key. */
-  key?: string;
-}
-
-/** SessionCloseResult confirms the close. */
-export interface SessionCloseResult {
-  /** The workspace's newest sequence number. */
-  sequence: integer;
-  /** Id of the conversation that this completed, if any. */
-  completed?: string;
-}
-
-/** ConversationRecordParams carries turns. */
-export interface ConversationRecordParams {
-  /** The session. */
-  session: string;
-  /**
-   * The conversation to go on with. When absent, turns that begin with a user_query open the
-   * next conversation (completing the one in progress), and other turns go to the one in
-   * progress.
-   */
-  conversation?: string;
-  /** At least one turn, or done. */
-  turns?: Turn[];
-  /** Whether this completes the conversation. */
-  done?: boolean;
-  /** With done: "completed" or "error"; "completed" when absent. */
-  outcome?: 'completed' | 'error';
-  /** What the model said of the exchange. */
-  housekeeping?: Housekeeping;
-  /** Idempotency key: the same key and content give the same reply. */
-  key?: string;
-}
-
-/** ConversationRecordResult is the receipt: the turns are on disk. */
-export interface ConversationRecordResult {
-  /** Id of the conversation. */
-  conversation: string;
-  /** Numbers given to the turns, in order. */
-  turnNumbers: integer[];
-  /** The workspace's newest sequence number. */
-  sequence: integer;
-  /** Whether this opened the conversation. */
-  opened: boolean;
-  /** Whether the conversation is completed. */
-  done: boolean;
-  /** Id of the conversation that this completed by opening the next, if any. */
-  completed?: string;
-  /** Compressed form of each tool result, in order. */
-  toolResults: CompressedToolResult[];
-  /** Claims of the housekeeping that nothing bears out, and that were left out. */
-  flagged: Flag[];
-  /** Things the client should know, such as "text_normalised". */
-  warnings: string[];
-  /**
-   * Context requests that waited for room, which these turns brought. They are part of the
-   * next pack.
-   */
-  servedDeferred?: ContextItem[];
-  /** Context requests that waited for too long. */
-  expired?: Deferral[];
-  /** What was replaced in the parameters, by family: secrets and personal data. */
-  scrubbed?: { [name: string]: integer };
-}
-
-/** ConversationGetParams names a conversation and a detail. */
-export interface ConversationGetParams {
-  /** An open session of the workspace. */
-  session: string;
-  /**
-   * The conversation: its id, one that it superseded, an alias, or a version before an edit
-   * ("c12@1").
-   */
-  conversation: string;
-  /**
-   * "header", "summary", "full" (the default) or "mixed" (the cheapest that answers query;
-   * without one, the most that fits maxTokens).
-   */
-  detail?: 'header' | 'summary' | 'full' | 'mixed';
-  /** What "mixed" is to answer. */
-  query?: string;
-  /** Most tokens of text to return; no limit when absent. */
-  maxTokens?: integer;
-  /** Read as of this sequence number; the newest when absent. */
-  asOf?: integer;
-  /** Where to go on, from an earlier result. */
-  cursor?: string;
-}
-
-/** ConversationGetResult is the conversation in the detail asked for. */
-export interface ConversationGetResult {
-  /** The conversation that was read: what a superseded id or an alias stands for. */
-  conversation: string;
-  /**
-   * "header", "summary", "full", or "mixed" for passages of the full text: the detail that
-   * text is in.
-   */
-  detail: 'header' | 'summary' | 'full' | 'mixed';
-  /** Share of the query's words that text holds, 0 to 1, where mixed was to answer one. */
-  covered?: decimal;
-  /** What it was before edits, oldest first; the newest 100. */
-  versions?: ConversationVersion[];
-  /** The conversation as it stands in a pack. */
-  text: string;
-  /** Tokens of text. */
-  tokens: integer;
-  /** Always given. */
-  header: Header;
-  /** Given for summary and full. */
-  summary?: Summary;
-  /** Given for full: the turns that text covers. */
-  turns: RecordedTurn[];
-  /** Where these come from, each tool result by itself. */
-  sources: Provenance[];
-  /**
-   * The least trust of what the conversation is made of, and so that of its header and
-   * summary: "user", "assistant", "tool" or "web". Absent where an earlier version wrote them.
-   */
-  trust?: 'user' | 'assistant' | 'tool' | 'web';
-  /** Where to go on, when maxTokens cut the text. */
-  cursor?: string;
-  /** The sequence number that was read. */
-  sequence: integer;
-}
-
-/** ToolRecordParams carries a tool output. */
-export interface ToolRecordParams {
-  /** The session. */
-  session: string;
-  /** Name of the tool. */
-  tool: string;
-  /** Arguments of the call as JSON; helps to compress the output. */
-  input?: LSPAny;
-  /** The whole output as text. */
-  content: string;
-  /** Media type; "text/plain" when absent. */
-  mime?: string;
-  /** Whether the tool failed. */
-  isError?: boolean;
-  /** Idempotency key. */
-  key?: string;
-}
-
-/** ToolRecordResult is the receipt: the output is on disk. */
-export interface ToolRecordResult {
-  /** The compressed form with the reference to the whole. */
-  compressed: CompressedToolResult;
-  /** Whether the same bytes were stored before. */
-  duplicate: boolean;
-  /** The workspace's newest sequence number. */
-  sequence: integer;
-  /** Things the client should know, such as "text_normalised". */
-  warnings: string[];
-  /** What was replaced in the parameters, by family: secrets and personal data. */
-  scrubbed?: { [name: string]: integer };
-}
-
-/** BlobReadParams names stored bytes. */
-export interface BlobReadParams {
-  /** An open session of the workspace. */
-  session: string;
-  /** The blob. */
-  sha256: string;
-  /** First byte to return. */
-  offset?: integer;
-  /** Most bytes to return; 1 MiB when absent, 16 MiB at most. */
-  length?: integer;
-}
-
-/** BlobReadResult is the bytes as text. */
-export interface BlobReadResult {
-  /** The blob. */
-  blob: BlobRef;
-  /** The bytes; cut at a character's border. */
-  text: string;
-  /** First byte of text. */
-  offset: integer;
-  /** Where to go on; absent at the end. */
-  nextOffset?: integer;
-}
-
-/** HousekeepingApplyParams carries housekeeping. */
-export interface HousekeepingApplyParams {
-  /** The session. */
-  session: string;
-  /** The conversation it speaks of; the newest of the session when absent. */
-  conversation?: string;
-  /** What the model says. */
-  housekeeping: Housekeeping;
-  /** Idempotency key. */
-  key?: string;
-}
-
-/** HousekeepingApplyResult shows what came of it. */
-export interface HousekeepingApplyResult {
-  /** The conversation. */
-  conversation: string;
-  /** The conversation's header now. */
-  header: Header;
-  /** The conversation's summary now. */
-  summary: Summary;
-  /** Layer 0 now. */
-  currentContext: CurrentContext;
-  /** Fields that were over their cap and were trimmed. */
-  trimmed: string[];
-  /** Claims of the housekeeping that nothing bears out, and that were left out. */
-  flagged: Flag[];
-  /** The workspace's newest sequence number. */
-  sequence: integer;
-  /** What was replaced in the parameters, by family: secrets and personal data. */
-  scrubbed?: { [name: string]: integer };
-}
-
-/** ContextRequestParams carries context requests. */
-export interface ContextRequestParams {
-  /** The session. */
-  session: string;
-  /** What is asked for. */
-  requests: ContextRequests;
-  /** Most tokens of all items together; 4,000 when absent. */
-  maxTokens?: integer;
-  /**
-   * After how many turns of the session what was deferred for want of quota or tokens is let
-   * go: 5 when absent, 1,000 at most; -1 for not to keep it.
-   */
-  deferTurns?: integer;
-  /** Idempotency key. */
-  key?: string;
-}
-
-/** ContextItem is one conversation that was served. */
-export interface ContextItem {
-  /** The id asked for, of a conversation, a turn or a tool output. */
-  conversation: string;
-  /**
-   * "header", "summary", "full", or "mixed" for passages of the full text: the detail that
-   * text is in.
-   */
-  detail: 'header' | 'summary' | 'full' | 'mixed';
-  /** The text; empty with inContext. */
-  text: string;
-  /** Tokens of text. */
-  tokens: integer;
-  /** Share of the query's words that text holds, 0 to 1, where mixed was to answer one. */
-  covered?: decimal;
-  /** Where the passages go on. */
-  cursor?: string;
-  /**
-   * The model has it: the item of the session's pack before, such as "served:r4:1", "c12" or
-   * "c12#3", or the id in this answer, that shows no less.
-   */
-  inContext?: string;
-  /** The deferral that this serves. */
-  deferral?: string;
-  /** Whether it had been given already, in no less detail and tokens. */
-  reAsked?: boolean;
-  /** Where it stands, when it is asked for again. */
-  stands?: Standing;
-  /** Why it was found, when the request did not name it. */
-  relevance?: Relevance;
-}
-
-/** Standing is where a thing was given to the model. */
-export interface Standing {
-  /**
-   * The section of the session's newest pack; absent when it was the answer to a context
-   * request of the same conversation.
-   */
-  section?: string;
-  /** The id of the pack's item; of a conversation in several items, the first. */
-  id: string;
-}
-
-/** Relevance is why a conversation was found for a query. */
-export interface Relevance {
-  /** 0 to 1, against the best that was found. */
-  score: decimal;
-  /** Share of the query's terms, by weight, that the conversation holds; 0 to 1. */
-  coverage: decimal;
-  /** What the score is made of. */
-  parts: ScoreParts;
-}
-
-/** Deferred is a request that was not served now. */
-export interface Deferred {
-  /** The id asked for. */
-  conversation: string;
-  /** The detail asked for: "header", "summary", "full" or "mixed". */
-  detail: 'header' | 'summary' | 'full' | 'mixed';
-  /**
-   * "quota" (three fulls between two turns were served), "budget" (maxTokens is used up),
-   * "not_found" or "limit" (over 50 entries to retrieve, 200 ids, 20 topics or 200 ids to
-   * archive in one request).
-   */
-  reason: 'quota' | 'budget' | 'not_found' | 'limit';
-  /** Id under which it waits to be served; absent if it does not. */
-  deferral?: string;
-}
-
-/** TopicSummary sums up what is known of a topic. */
-export interface TopicSummary {
-  /** The topic as asked. */
-  topic: string;
-  /** At most 120 tokens. */
-  summary: string;
-  /** Where it comes from, best first. */
-  conversations: string[];
-}
-
-/** ContextAnswer answers context requests. */
-export interface ContextAnswer {
-  /** What was served, in the order asked. */
-  items: ContextItem[];
-  /** What was not, and why. */
-  deferred: Deferred[];
-  /** Answers to summarizeTopics. */
-  topics: TopicSummary[];
-  /**
-   * Conversations that leave layers 1 and 3, with the next fold at the latest: the prefix of
-   * packs does not move for it.
-   */
-  archived: string[];
-  /**
-   * What waited for room and has it now, oldest first. It counts against maxTokens and the
-   * quota before the items.
-   */
-  servedDeferred?: ContextItem[];
-  /** What waited for too long; told once. */
-  expired?: Deferral[];
-}
-
-/** ContextRequestResult answers context requests. */
-export interface ContextRequestResult extends ContextAnswer {
-  /** The workspace's newest sequence number. */
-  sequence: integer;
-  /** What was replaced in the parameters, by family: secrets and personal data. */
-  scrubbed?: { [name: string]: integer };
-}
-
-/** SearchQueryParams is a search. */
-export interface SearchQueryParams {
-  /** An open session of the workspace. */
-  session: string;
-  /** Words, paths, identifiers or an error message; at most 8 KiB. */
-  query: string;
-  /**
-   * What to find: "conversation" (each at most once, the default), "turn" or "output" (tool
-   * outputs).
-   */
-  kind?: 'conversation' | 'turn' | 'output';
-  /** Most hits to return; 10 when absent, 100 at most. */
-  limit?: integer;
-  /** Where to go on, from an earlier result. */
-  cursor?: string;
-  /** Search as of this sequence number; the newest when absent. */
-  asOf?: integer;
-}
-
-/** SearchHit is one hit. */
-export interface SearchHit {
-  /** The conversation. */
-  conversation: string;
-  /** The turn that fits best. */
-  turn?: integer;
-  /** For tool outputs: where the whole output is. */
-  blob?: BlobRef;
-  /**
-   * Higher is better, 0 to 1, rounded to six places. It is relative: the best hit is near 1
-   * even if nothing fits well.
-   */
-  score: decimal;
-  /**
-   * How well the conversation fits at all: the share of the query's terms that it holds, by
-   * weight, 0 to 1.
-   */
-  coverage: decimal;
-  /** What the score is made of. */
-  parts: ScoreParts;
-  /** The place that fits best, at most 60 tokens. */
-  snippet: string;
-  /** The conversation's header. */
-  header: Header;
-}
-
-/** SearchQueryResult is the hits, best first. */
-export interface SearchQueryResult {
-  /** The hits; ties by sequence, newest first, then id. */
-  hits: SearchHit[];
-  /** Where to go on. */
-  cursor?: string;
-  /** The sequence number that was read. */
-  sequence: integer;
-  /** True while the index is being rebuilt: hits come from a bounded scan of the store. */
-  degraded: boolean;
-}
-
-/** ReferenceLookupParams asks the reference index. */
-export interface ReferenceLookupParams {
-  /** An open session of the workspace. */
-  session: string;
-  /** "file", "function", "concept" or "error"; all when absent. */
-  kind?: 'file' | 'function' | 'concept' | 'error';
-  /**
-   * The name, or its beginning with prefix. A file is also found by the last parts of its
-   * path.
-   */
-  name: string;
-  /** Whether name is the beginning of what is looked for. */
-  prefix?: boolean;
-  /** Most entries to return; 20 when absent, 200 at most. */
-  limit?: integer;
-}
-
-/** ReferenceMention is one place where an entity is spoken of. */
-export interface ReferenceMention {
-  /** The conversation. */
-  conversation: string;
-  /** The turn. */
-  turn: integer;
-  /** The tool output, if it is in one. */
-  blob?: BlobRef;
-  /** Sequence number of the record. */
-  sequence: integer;
-}
-
-/** ReferenceEntry is an entity and where it is spoken of. */
-export interface ReferenceEntry {
-  /** "file", "function", "concept" or "error". */
-  kind: 'file' | 'function' | 'concept' | 'error';
-  /** The name. */
-  name: string;
-  /** Newest first, at most 50. */
-  mentions: ReferenceMention[];
-  /** All mentions, also those not listed. */
-  total: integer;
-}
-
-/** ReferenceLookupResult is the entries. */
-export interface ReferenceLookupResult {
-  /** By kind, then name. */
-  entries: ReferenceEntry[];
-  /** The sequence number that was read. */
-  sequence: integer;
-}
-
-/** AuditQueryParams filters the audit log. */
-export interface AuditQueryParams {
-  /** An open session of the workspace. */
-  session: string;
-  /** Only packs of the session, not of the whole workspace. */
-  onlySession?: boolean;
-  /** Only packs with this checksum. */
-  checksum?: string;
-  /** Only packs as of this sequence number or a newer one. */
-  fromSequence?: integer;
-  /** Only packs as of this sequence number or an older one. */
-  toSequence?: integer;
-  /** Only packs that were built at this time (RFC 3339) or later. */
-  since?: string;
-  /** Only packs that were built before this time (RFC 3339). */
-  until?: string;
-  /**
-   * Only packs whose last fold was made for this reason, as in Pack: "start", "window",
-   * "budget", "fill", "opening" or "profile".
-   */
-  epochReason?: 'start' | 'window' | 'budget' | 'fill' | 'opening' | 'profile';
-  /** Also the items of each section. */
-  items?: boolean;
-  /** Most entries to return; 20 when absent, 200 at most. */
-  limit?: integer;
-  /** Where to go on, from an earlier result. */
-  cursor?: string;
-}
-
-/** AuditEntry is one pack that was built. */
-export interface AuditEntry {
-  /** Number of the entry. */
-  entry: integer;
-  /** The session. */
-  session: string;
-  /** Checksum of the pack. */
-  checksum: string;
-  /** Checksum of the session's pack before, of the same layout, if there was one. */
-  previous?: string;
-  /** Things that the pack before showed in more detail. */
-  lost: integer;
-  /** The sequence number it was built at. */
-  sequence: integer;
-  /** When, RFC 3339. */
-  time: string;
-  /** What it was made of, in the order of its text. */
-  sections: AuditSection[];
-  /** All tokens. */
-  tokens: integer;
-  /**
-   * The sequence number of the last fold, as in Pack; absent in entries of servers that did
-   * not note it.
-   */
-  epoch?: integer;
-  /**
-   * Why that fold was made, as in Pack: "start", "window", "budget", "fill", "opening" or
-   * "profile"; absent like epoch.
-   */
-  epochReason?: 'start' | 'window' | 'budget' | 'fill' | 'opening' | 'profile';
-  /** What was left out or reduced, and why: the first 50 of the pack's. */
-  dropped: Dropped[];
-  /** How many the pack has of these; absent where there are none. */
-  droppedTotal?: integer;
-  /** Digest of the settings that were in force. */
-  settings: string;
-}
-
-/** AuditSection is a section of a pack that was built. */
-export interface AuditSection {
-  /** Name of the section, as in Section. */
-  name: string;
-  /** Tokens. */
-  tokens: integer;
-  /**
-   * What is in it, in order, if it was asked for; absent in entries of servers that did not
-   * note it.
-   */
-  items?: PackItem[];
-}
-
-/** SectionTokens is the tokens of a section. */
-export interface SectionTokens {
-  /** Name of the section. */
-  name: string;
-  /** Tokens. */
-  tokens: integer;
-}
-
-/** AuditQueryResult is the entries, newest first. */
-export interface AuditQueryResult {
-  /** The entries. */
-  entries: AuditEntry[];
-  /** Where to go on. */
-  cursor?: string;
-}
-
-/** PackedParams tells of a pack that was built. */
-export interface PackedParams {
-  /** The session. */
-  session: string;
-  /** Checksum of the pack. */
-  checksum: string;
-  /** The sequence number it was built at. */
-  sequence: integer;
-  /** Tokens used. */
-  tokens: integer;
-  /** Tokens available. */
-  available: integer;
-  /** Share of the pack that is the same bytes as the one before, 0 to 1. */
-  cachedShare: decimal;
-  /** Things left out or reduced. */
-  dropped: integer;
-  /** Things that the session's pack before showed in more detail; see hexapla/pack/receipt. */
-  lost: integer;
-}
-
-/** RecordedParams tells of a committed write. */
-export interface RecordedParams {
-  /** The session. */
-  session: string;
-  /** The method that wrote. */
-  method: string;
-  /** The workspace's newest sequence number. */
-  sequence: integer;
-  /** The conversation, if one was written to. */
-  conversation?: string;
-}
-
 /** Pin is a text that is in every pack. */
 export interface Pin {
   /** The pin's id. */
@@ -3111,6 +2878,112 @@ export interface NotRestoredItem {
   reason: 'budget' | 'limit' | 'served' | 'pack_only';
 }
 
+/** SearchQueryParams is a search. */
+export interface SearchQueryParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Words, paths, identifiers or an error message; at most 8 KiB. */
+  query: string;
+  /**
+   * What to find: "conversation" (each at most once, the default), "turn" or "output" (tool
+   * outputs).
+   */
+  kind?: 'conversation' | 'turn' | 'output';
+  /** Most hits to return; 10 when absent, 100 at most. */
+  limit?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+  /** Search as of this sequence number; the newest when absent. */
+  asOf?: integer;
+}
+
+/** SearchHit is one hit. */
+export interface SearchHit {
+  /** The conversation. */
+  conversation: string;
+  /** The turn that fits best. */
+  turn?: integer;
+  /** For tool outputs: where the whole output is. */
+  blob?: BlobRef;
+  /**
+   * Higher is better, 0 to 1, rounded to six places. It is relative: the best hit is near 1
+   * even if nothing fits well.
+   */
+  score: decimal;
+  /**
+   * How well the conversation fits at all: the share of the query's terms that it holds, by
+   * weight, 0 to 1.
+   */
+  coverage: decimal;
+  /** What the score is made of. */
+  parts: ScoreParts;
+  /** The place that fits best, at most 60 tokens. */
+  snippet: string;
+  /** The conversation's header. */
+  header: Header;
+}
+
+/** SearchQueryResult is the hits, best first. */
+export interface SearchQueryResult {
+  /** The hits; ties by sequence, newest first, then id. */
+  hits: SearchHit[];
+  /** Where to go on. */
+  cursor?: string;
+  /** The sequence number that was read. */
+  sequence: integer;
+  /** True while the index is being rebuilt: hits come from a bounded scan of the store. */
+  degraded: boolean;
+}
+
+/** ReferenceLookupParams asks the reference index. */
+export interface ReferenceLookupParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** "file", "function", "concept" or "error"; all when absent. */
+  kind?: 'file' | 'function' | 'concept' | 'error';
+  /**
+   * The name, or its beginning with prefix. A file is also found by the last parts of its
+   * path.
+   */
+  name: string;
+  /** Whether name is the beginning of what is looked for. */
+  prefix?: boolean;
+  /** Most entries to return; 20 when absent, 200 at most. */
+  limit?: integer;
+}
+
+/** ReferenceMention is one place where an entity is spoken of. */
+export interface ReferenceMention {
+  /** The conversation. */
+  conversation: string;
+  /** The turn. */
+  turn: integer;
+  /** The tool output, if it is in one. */
+  blob?: BlobRef;
+  /** Sequence number of the record. */
+  sequence: integer;
+}
+
+/** ReferenceEntry is an entity and where it is spoken of. */
+export interface ReferenceEntry {
+  /** "file", "function", "concept" or "error". */
+  kind: 'file' | 'function' | 'concept' | 'error';
+  /** The name. */
+  name: string;
+  /** Newest first, at most 50. */
+  mentions: ReferenceMention[];
+  /** All mentions, also those not listed. */
+  total: integer;
+}
+
+/** ReferenceLookupResult is the entries. */
+export interface ReferenceLookupResult {
+  /** By kind, then name. */
+  entries: ReferenceEntry[];
+  /** The sequence number that was read. */
+  sequence: integer;
+}
+
 /** SecretsScanParams asks for secrets in the workspace, or in a text. */
 export interface SecretsScanParams {
   /** An open session of the workspace. */
@@ -3237,6 +3110,101 @@ export interface ScrubbedPlace {
   families: { [name: string]: integer };
 }
 
+/** SessionOpenParams names the workspace and says who is speaking. */
+export interface SessionOpenParams {
+  /** The root folder. */
+  workspace: Workspace;
+  /** Id of the session to open or resume; chosen by the server when absent. */
+  session?: string;
+  /** Name of the agent, such as "main" or "reviewer". */
+  agent?: string;
+  /** Model that will be called; chooses the tokenizer. */
+  model?: string;
+  /** A title for people. */
+  title?: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** SessionOpenResult describes the open session. */
+export interface SessionOpenResult {
+  /** Id of the session; all other calls take it. */
+  session: string;
+  /** Id of the workspace, derived from its URI. */
+  workspace: string;
+  /** Whether the session existed before. */
+  resumed: boolean;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** Conversations in the workspace. */
+  conversations: integer;
+  /** Id of the session's conversation in progress, if any. */
+  ongoing?: string;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+  /**
+   * How the root folder was found: "new", "known", "moved" (it had another name when it was
+   * opened last), "replaced" (another folder had its name; this one has a workspace of its
+   * own) or "gone" (it is not there; its memory is).
+   */
+  workspaceState: 'new' | 'known' | 'moved' | 'replaced' | 'gone';
+  /**
+   * A workspace that may have been this folder's. The user is to be asked, and workspace/adopt
+   * says what they chose.
+   */
+  candidate?: AdoptCandidate;
+}
+
+/** SessionListParams names a workspace by URI or by an open session. */
+export interface SessionListParams {
+  /** The root folder. */
+  workspace?: Workspace;
+  /** An open session of the workspace. */
+  session?: string;
+}
+
+/** SessionInfo is one session in a list. */
+export interface SessionInfo {
+  /** Id of the session. */
+  session: string;
+  /** As given at open. */
+  agent?: string;
+  /** As given at open. */
+  title?: string;
+  /** As given at open. */
+  model?: string;
+  /** Sequence at which it was opened first. */
+  opened: integer;
+  /** Whether it was closed. */
+  closed: boolean;
+  /** Conversations recorded in it. */
+  conversations: integer;
+}
+
+/** SessionListResult is the list, newest first. */
+export interface SessionListResult {
+  /** The sessions. */
+  sessions: SessionInfo[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** SessionCloseParams names the session to close. */
+export interface SessionCloseParams {
+  /** The session. */
+  session: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** SessionCloseResult confirms the close. */
+export interface SessionCloseResult {
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** Id of the conversation that this completed, if any. */
+  completed?: string;
+}
+
 /**
  * Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
  * shown before, bears out. The sentence or entry that makes it was left out of header, summary
@@ -3253,6 +3221,38 @@ export interface Flag {
   kind: 'path' | 'identifier' | 'number' | 'quote' | 'id' | 'attribution' | 'instruction';
   /** The claim as it was made. */
   text: string;
+}
+
+/** HousekeepingApplyParams carries housekeeping. */
+export interface HousekeepingApplyParams {
+  /** The session. */
+  session: string;
+  /** The conversation it speaks of; the newest of the session when absent. */
+  conversation?: string;
+  /** What the model says. */
+  housekeeping: Housekeeping;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** HousekeepingApplyResult shows what came of it. */
+export interface HousekeepingApplyResult {
+  /** The conversation. */
+  conversation: string;
+  /** The conversation's header now. */
+  header: Header;
+  /** The conversation's summary now. */
+  summary: Summary;
+  /** Layer 0 now. */
+  currentContext: CurrentContext;
+  /** Fields that were over their cap and were trimmed. */
+  trimmed: string[];
+  /** Claims of the housekeeping that nothing bears out, and that were left out. */
+  flagged: Flag[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** HousekeepingHistoryParams asks for the versions of a session's layer 0. */

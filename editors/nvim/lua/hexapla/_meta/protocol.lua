@@ -183,6 +183,64 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field name "hexapla_housekeeping"|"hexapla_context" # Name of the tool: "hexapla_housekeeping" or "hexapla_context".
 ---@field tokens integer # Tokens.
 
+---AuditQueryParams filters the audit log.
+---@class hexapla.AuditQueryParams
+---@field session string # An open session of the workspace.
+---@field onlySession? boolean # Only packs of the session, not of the whole workspace.
+---@field checksum? string # Only packs with this checksum.
+---@field fromSequence? integer # Only packs as of this sequence number or a newer one.
+---@field toSequence? integer # Only packs as of this sequence number or an older one.
+---@field since? string # Only packs that were built at this time (RFC 3339) or later.
+---@field until? string # Only packs that were built before this time (RFC 3339).
+---@field epochReason? "start"|"window"|"budget"|"fill"|"opening"|"profile" # Only packs whose last fold was made for this reason, as in Pack: "start", "window", "budget", "fill", "opening" or "profile".
+---@field items? boolean # Also the items of each section.
+---@field limit? integer # Most entries to return; 20 when absent, 200 at most.
+---@field cursor? string # Where to go on, from an earlier result.
+
+---AuditEntry is one pack that was built.
+---@class hexapla.AuditEntry
+---@field entry integer # Number of the entry.
+---@field session string # The session.
+---@field checksum string # Checksum of the pack.
+---@field previous? string # Checksum of the session's pack before, of the same layout, if there was one.
+---@field lost integer # Things that the pack before showed in more detail.
+---@field sequence integer # The sequence number it was built at.
+---@field time string # When, RFC 3339.
+---@field sections hexapla.AuditSection[] # What it was made of, in the order of its text.
+---@field tokens integer # All tokens.
+---@field epoch? integer # The sequence number of the last fold, as in Pack; absent in entries of servers that did not note it.
+---@field epochReason? "start"|"window"|"budget"|"fill"|"opening"|"profile" # Why that fold was made, as in Pack: "start", "window", "budget", "fill", "opening" or "profile"; absent like epoch.
+---@field dropped hexapla.Dropped[] # What was left out or reduced, and why: the first 50 of the pack's.
+---@field droppedTotal? integer # How many the pack has of these; absent where there are none.
+---@field settings string # Digest of the settings that were in force.
+
+---AuditSection is a section of a pack that was built.
+---@class hexapla.AuditSection
+---@field name string # Name of the section, as in Section.
+---@field tokens integer # Tokens.
+---@field items? hexapla.PackItem[] # What is in it, in order, if it was asked for; absent in entries of servers that did not note it.
+
+---SectionTokens is the tokens of a section.
+---@class hexapla.SectionTokens
+---@field name string # Name of the section.
+---@field tokens integer # Tokens.
+
+---AuditQueryResult is the entries, newest first.
+---@class hexapla.AuditQueryResult
+---@field entries hexapla.AuditEntry[] # The entries.
+---@field cursor? string # Where to go on.
+
+---PackedParams tells of a pack that was built.
+---@class hexapla.PackedParams
+---@field session string # The session.
+---@field checksum string # Checksum of the pack.
+---@field sequence integer # The sequence number it was built at.
+---@field tokens integer # Tokens used.
+---@field available integer # Tokens available.
+---@field cachedShare number # Share of the pack that is the same bytes as the one before, 0 to 1.
+---@field dropped integer # Things left out or reduced.
+---@field lost integer # Things that the session's pack before showed in more detail; see hexapla/pack/receipt.
+
 ---Workspace names a root folder.
 ---@class hexapla.Workspace
 ---@field uri string # URI of the folder, as in LSP. Any scheme is accepted; only file URIs are normalised (drive letter, percent-encoding, trailing slash).
@@ -346,6 +404,156 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field errors number # Share of the query's errors that it met too.
 ---@field visits number # How often the user or the model came back to the conversation: n times are n/(n+2).
 ---@field usefulness number # What the conversation proved to be worth (see hexapla/learning/get): 0.5 for one of which nothing is known, and 0, without weight, as long as nothing was learned in the workspace.
+
+---ContextRequestParams carries context requests.
+---@class hexapla.ContextRequestParams
+---@field session string # The session.
+---@field requests hexapla.ContextRequests # What is asked for.
+---@field maxTokens? integer # Most tokens of all items together; 4,000 when absent.
+---@field deferTurns? integer # After how many turns of the session what was deferred for want of quota or tokens is let go: 5 when absent, 1,000 at most; -1 for not to keep it.
+---@field key? string # Idempotency key.
+
+---ContextItem is one conversation that was served.
+---@class hexapla.ContextItem
+---@field conversation string # The id asked for, of a conversation, a turn or a tool output.
+---@field detail "header"|"summary"|"full"|"mixed" # "header", "summary", "full", or "mixed" for passages of the full text: the detail that text is in.
+---@field text string # The text; empty with inContext.
+---@field tokens integer # Tokens of text.
+---@field covered? number # Share of the query's words that text holds, 0 to 1, where mixed was to answer one.
+---@field cursor? string # Where the passages go on.
+---@field inContext? string # The model has it: the item of the session's pack before, such as "served:r4:1", "c12" or "c12#3", or the id in this answer, that shows no less.
+---@field deferral? string # The deferral that this serves.
+---@field reAsked? boolean # Whether it had been given already, in no less detail and tokens.
+---@field stands? hexapla.Standing # Where it stands, when it is asked for again.
+---@field relevance? hexapla.Relevance # Why it was found, when the request did not name it.
+
+---Standing is where a thing was given to the model.
+---@class hexapla.Standing
+---@field section? string # The section of the session's newest pack; absent when it was the answer to a context request of the same conversation.
+---@field id string # The id of the pack's item; of a conversation in several items, the first.
+
+---Relevance is why a conversation was found for a query.
+---@class hexapla.Relevance
+---@field score number # 0 to 1, against the best that was found.
+---@field coverage number # Share of the query's terms, by weight, that the conversation holds; 0 to 1.
+---@field parts hexapla.ScoreParts # What the score is made of.
+
+---Deferred is a request that was not served now.
+---@class hexapla.Deferred
+---@field conversation string # The id asked for.
+---@field detail "header"|"summary"|"full"|"mixed" # The detail asked for: "header", "summary", "full" or "mixed".
+---@field reason "quota"|"budget"|"not_found"|"limit" # "quota" (three fulls between two turns were served), "budget" (maxTokens is used up), "not_found" or "limit" (over 50 entries to retrieve, 200 ids, 20 topics or 200 ids to archive in one request).
+---@field deferral? string # Id under which it waits to be served; absent if it does not.
+
+---TopicSummary sums up what is known of a topic.
+---@class hexapla.TopicSummary
+---@field topic string # The topic as asked.
+---@field summary string # At most 120 tokens.
+---@field conversations string[] # Where it comes from, best first.
+
+---ContextAnswer answers context requests.
+---@class hexapla.ContextAnswer
+---@field items hexapla.ContextItem[] # What was served, in the order asked.
+---@field deferred hexapla.Deferred[] # What was not, and why.
+---@field topics hexapla.TopicSummary[] # Answers to summarizeTopics.
+---@field archived string[] # Conversations that leave layers 1 and 3, with the next fold at the latest: the prefix of packs does not move for it.
+---@field servedDeferred? hexapla.ContextItem[] # What waited for room and has it now, oldest first. It counts against maxTokens and the quota before the items.
+---@field expired? hexapla.Deferral[] # What waited for too long; told once.
+
+---ContextRequestResult answers context requests.
+---@class hexapla.ContextRequestResult : hexapla.ContextAnswer
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---ConversationRecordParams carries turns.
+---@class hexapla.ConversationRecordParams
+---@field session string # The session.
+---@field conversation? string # The conversation to go on with. When absent, turns that begin with a user_query open the next conversation (completing the one in progress), and other turns go to the one in progress.
+---@field turns? hexapla.Turn[] # At least one turn, or done.
+---@field done? boolean # Whether this completes the conversation.
+---@field outcome? "completed"|"error" # With done: "completed" or "error"; "completed" when absent.
+---@field housekeeping? hexapla.Housekeeping # What the model said of the exchange.
+---@field key? string # Idempotency key: the same key and content give the same reply.
+
+---ConversationRecordResult is the receipt: the turns are on disk.
+---@class hexapla.ConversationRecordResult
+---@field conversation string # Id of the conversation.
+---@field turnNumbers integer[] # Numbers given to the turns, in order.
+---@field sequence integer # The workspace's newest sequence number.
+---@field opened boolean # Whether this opened the conversation.
+---@field done boolean # Whether the conversation is completed.
+---@field completed? string # Id of the conversation that this completed by opening the next, if any.
+---@field toolResults hexapla.CompressedToolResult[] # Compressed form of each tool result, in order.
+---@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
+---@field warnings string[] # Things the client should know, such as "text_normalised".
+---@field servedDeferred? hexapla.ContextItem[] # Context requests that waited for room, which these turns brought. They are part of the next pack.
+---@field expired? hexapla.Deferral[] # Context requests that waited for too long.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---ConversationGetParams names a conversation and a detail.
+---@class hexapla.ConversationGetParams
+---@field session string # An open session of the workspace.
+---@field conversation string # The conversation: its id, one that it superseded, an alias, or a version before an edit ("c12@1").
+---@field detail? "header"|"summary"|"full"|"mixed" # "header", "summary", "full" (the default) or "mixed" (the cheapest that answers query; without one, the most that fits maxTokens).
+---@field query? string # What "mixed" is to answer.
+---@field maxTokens? integer # Most tokens of text to return; no limit when absent.
+---@field asOf? integer # Read as of this sequence number; the newest when absent.
+---@field cursor? string # Where to go on, from an earlier result.
+
+---ConversationGetResult is the conversation in the detail asked for.
+---@class hexapla.ConversationGetResult
+---@field conversation string # The conversation that was read: what a superseded id or an alias stands for.
+---@field detail "header"|"summary"|"full"|"mixed" # "header", "summary", "full", or "mixed" for passages of the full text: the detail that text is in.
+---@field covered? number # Share of the query's words that text holds, 0 to 1, where mixed was to answer one.
+---@field versions? hexapla.ConversationVersion[] # What it was before edits, oldest first; the newest 100.
+---@field text string # The conversation as it stands in a pack.
+---@field tokens integer # Tokens of text.
+---@field header hexapla.Header # Always given.
+---@field summary? hexapla.Summary # Given for summary and full.
+---@field turns hexapla.RecordedTurn[] # Given for full: the turns that text covers.
+---@field sources hexapla.Provenance[] # Where these come from, each tool result by itself.
+---@field trust? "user"|"assistant"|"tool"|"web" # The least trust of what the conversation is made of, and so that of its header and summary: "user", "assistant", "tool" or "web". Absent where an earlier version wrote them.
+---@field cursor? string # Where to go on, when maxTokens cut the text.
+---@field sequence integer # The sequence number that was read.
+
+---ToolRecordParams carries a tool output.
+---@class hexapla.ToolRecordParams
+---@field session string # The session.
+---@field tool string # Name of the tool.
+---@field input? any # Arguments of the call as JSON; helps to compress the output.
+---@field content string # The whole output as text.
+---@field mime? string # Media type; "text/plain" when absent.
+---@field isError? boolean # Whether the tool failed.
+---@field key? string # Idempotency key.
+
+---ToolRecordResult is the receipt: the output is on disk.
+---@class hexapla.ToolRecordResult
+---@field compressed hexapla.CompressedToolResult # The compressed form with the reference to the whole.
+---@field duplicate boolean # Whether the same bytes were stored before.
+---@field sequence integer # The workspace's newest sequence number.
+---@field warnings string[] # Things the client should know, such as "text_normalised".
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---BlobReadParams names stored bytes.
+---@class hexapla.BlobReadParams
+---@field session string # An open session of the workspace.
+---@field sha256 string # The blob.
+---@field offset? integer # First byte to return.
+---@field length? integer # Most bytes to return; 1 MiB when absent, 16 MiB at most.
+
+---BlobReadResult is the bytes as text.
+---@class hexapla.BlobReadResult
+---@field blob hexapla.BlobRef # The blob.
+---@field text string # The bytes; cut at a character's border.
+---@field offset integer # First byte of text.
+---@field nextOffset? integer # Where to go on; absent at the end.
+
+---RecordedParams tells of a committed write.
+---@class hexapla.RecordedParams
+---@field session string # The session.
+---@field method string # The method that wrote.
+---@field sequence integer # The workspace's newest sequence number.
+---@field conversation? string # The conversation, if one was written to.
 
 ---ConversationEditParams says what a turn is to be. What is absent stays.
 ---@class hexapla.ConversationEditParams
@@ -1111,337 +1319,6 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field limit integer # budget.total as asked.
 ---@field reserved integer # budget.reserved as asked.
 
----SessionOpenParams names the workspace and says who is speaking.
----@class hexapla.SessionOpenParams
----@field workspace hexapla.Workspace # The root folder.
----@field session? string # Id of the session to open or resume; chosen by the server when absent.
----@field agent? string # Name of the agent, such as "main" or "reviewer".
----@field model? string # Model that will be called; chooses the tokenizer.
----@field title? string # A title for people.
----@field key? string # Idempotency key.
-
----SessionOpenResult describes the open session.
----@class hexapla.SessionOpenResult
----@field session string # Id of the session; all other calls take it.
----@field workspace string # Id of the workspace, derived from its URI.
----@field resumed boolean # Whether the session existed before.
----@field sequence integer # The workspace's newest sequence number.
----@field conversations integer # Conversations in the workspace.
----@field ongoing? string # Id of the session's conversation in progress, if any.
----@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
----@field workspaceState "new"|"known"|"moved"|"replaced"|"gone" # How the root folder was found: "new", "known", "moved" (it had another name when it was opened last), "replaced" (another folder had its name; this one has a workspace of its own) or "gone" (it is not there; its memory is).
----@field candidate? hexapla.AdoptCandidate # A workspace that may have been this folder's. The user is to be asked, and workspace/adopt says what they chose.
-
----SessionListParams names a workspace by URI or by an open session.
----@class hexapla.SessionListParams
----@field workspace? hexapla.Workspace # The root folder.
----@field session? string # An open session of the workspace.
-
----SessionInfo is one session in a list.
----@class hexapla.SessionInfo
----@field session string # Id of the session.
----@field agent? string # As given at open.
----@field title? string # As given at open.
----@field model? string # As given at open.
----@field opened integer # Sequence at which it was opened first.
----@field closed boolean # Whether it was closed.
----@field conversations integer # Conversations recorded in it.
-
----SessionListResult is the list, newest first.
----@class hexapla.SessionListResult
----@field sessions hexapla.SessionInfo[] # The sessions.
----@field sequence integer # The workspace's newest sequence number.
-
----SessionCloseParams names the session to close.
----@class hexapla.SessionCloseParams
----@field session string # The session.
----@field key? string # Idempotency key.
-
----SessionCloseResult confirms the close.
----@class hexapla.SessionCloseResult
----@field sequence integer # The workspace's newest sequence number.
----@field completed? string # Id of the conversation that this completed, if any.
-
----ConversationRecordParams carries turns.
----@class hexapla.ConversationRecordParams
----@field session string # The session.
----@field conversation? string # The conversation to go on with. When absent, turns that begin with a user_query open the next conversation (completing the one in progress), and other turns go to the one in progress.
----@field turns? hexapla.Turn[] # At least one turn, or done.
----@field done? boolean # Whether this completes the conversation.
----@field outcome? "completed"|"error" # With done: "completed" or "error"; "completed" when absent.
----@field housekeeping? hexapla.Housekeeping # What the model said of the exchange.
----@field key? string # Idempotency key: the same key and content give the same reply.
-
----ConversationRecordResult is the receipt: the turns are on disk.
----@class hexapla.ConversationRecordResult
----@field conversation string # Id of the conversation.
----@field turnNumbers integer[] # Numbers given to the turns, in order.
----@field sequence integer # The workspace's newest sequence number.
----@field opened boolean # Whether this opened the conversation.
----@field done boolean # Whether the conversation is completed.
----@field completed? string # Id of the conversation that this completed by opening the next, if any.
----@field toolResults hexapla.CompressedToolResult[] # Compressed form of each tool result, in order.
----@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
----@field warnings string[] # Things the client should know, such as "text_normalised".
----@field servedDeferred? hexapla.ContextItem[] # Context requests that waited for room, which these turns brought. They are part of the next pack.
----@field expired? hexapla.Deferral[] # Context requests that waited for too long.
----@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
-
----ConversationGetParams names a conversation and a detail.
----@class hexapla.ConversationGetParams
----@field session string # An open session of the workspace.
----@field conversation string # The conversation: its id, one that it superseded, an alias, or a version before an edit ("c12@1").
----@field detail? "header"|"summary"|"full"|"mixed" # "header", "summary", "full" (the default) or "mixed" (the cheapest that answers query; without one, the most that fits maxTokens).
----@field query? string # What "mixed" is to answer.
----@field maxTokens? integer # Most tokens of text to return; no limit when absent.
----@field asOf? integer # Read as of this sequence number; the newest when absent.
----@field cursor? string # Where to go on, from an earlier result.
-
----ConversationGetResult is the conversation in the detail asked for.
----@class hexapla.ConversationGetResult
----@field conversation string # The conversation that was read: what a superseded id or an alias stands for.
----@field detail "header"|"summary"|"full"|"mixed" # "header", "summary", "full", or "mixed" for passages of the full text: the detail that text is in.
----@field covered? number # Share of the query's words that text holds, 0 to 1, where mixed was to answer one.
----@field versions? hexapla.ConversationVersion[] # What it was before edits, oldest first; the newest 100.
----@field text string # The conversation as it stands in a pack.
----@field tokens integer # Tokens of text.
----@field header hexapla.Header # Always given.
----@field summary? hexapla.Summary # Given for summary and full.
----@field turns hexapla.RecordedTurn[] # Given for full: the turns that text covers.
----@field sources hexapla.Provenance[] # Where these come from, each tool result by itself.
----@field trust? "user"|"assistant"|"tool"|"web" # The least trust of what the conversation is made of, and so that of its header and summary: "user", "assistant", "tool" or "web". Absent where an earlier version wrote them.
----@field cursor? string # Where to go on, when maxTokens cut the text.
----@field sequence integer # The sequence number that was read.
-
----ToolRecordParams carries a tool output.
----@class hexapla.ToolRecordParams
----@field session string # The session.
----@field tool string # Name of the tool.
----@field input? any # Arguments of the call as JSON; helps to compress the output.
----@field content string # The whole output as text.
----@field mime? string # Media type; "text/plain" when absent.
----@field isError? boolean # Whether the tool failed.
----@field key? string # Idempotency key.
-
----ToolRecordResult is the receipt: the output is on disk.
----@class hexapla.ToolRecordResult
----@field compressed hexapla.CompressedToolResult # The compressed form with the reference to the whole.
----@field duplicate boolean # Whether the same bytes were stored before.
----@field sequence integer # The workspace's newest sequence number.
----@field warnings string[] # Things the client should know, such as "text_normalised".
----@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
-
----BlobReadParams names stored bytes.
----@class hexapla.BlobReadParams
----@field session string # An open session of the workspace.
----@field sha256 string # The blob.
----@field offset? integer # First byte to return.
----@field length? integer # Most bytes to return; 1 MiB when absent, 16 MiB at most.
-
----BlobReadResult is the bytes as text.
----@class hexapla.BlobReadResult
----@field blob hexapla.BlobRef # The blob.
----@field text string # The bytes; cut at a character's border.
----@field offset integer # First byte of text.
----@field nextOffset? integer # Where to go on; absent at the end.
-
----HousekeepingApplyParams carries housekeeping.
----@class hexapla.HousekeepingApplyParams
----@field session string # The session.
----@field conversation? string # The conversation it speaks of; the newest of the session when absent.
----@field housekeeping hexapla.Housekeeping # What the model says.
----@field key? string # Idempotency key.
-
----HousekeepingApplyResult shows what came of it.
----@class hexapla.HousekeepingApplyResult
----@field conversation string # The conversation.
----@field header hexapla.Header # The conversation's header now.
----@field summary hexapla.Summary # The conversation's summary now.
----@field currentContext hexapla.CurrentContext # Layer 0 now.
----@field trimmed string[] # Fields that were over their cap and were trimmed.
----@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
----@field sequence integer # The workspace's newest sequence number.
----@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
-
----ContextRequestParams carries context requests.
----@class hexapla.ContextRequestParams
----@field session string # The session.
----@field requests hexapla.ContextRequests # What is asked for.
----@field maxTokens? integer # Most tokens of all items together; 4,000 when absent.
----@field deferTurns? integer # After how many turns of the session what was deferred for want of quota or tokens is let go: 5 when absent, 1,000 at most; -1 for not to keep it.
----@field key? string # Idempotency key.
-
----ContextItem is one conversation that was served.
----@class hexapla.ContextItem
----@field conversation string # The id asked for, of a conversation, a turn or a tool output.
----@field detail "header"|"summary"|"full"|"mixed" # "header", "summary", "full", or "mixed" for passages of the full text: the detail that text is in.
----@field text string # The text; empty with inContext.
----@field tokens integer # Tokens of text.
----@field covered? number # Share of the query's words that text holds, 0 to 1, where mixed was to answer one.
----@field cursor? string # Where the passages go on.
----@field inContext? string # The model has it: the item of the session's pack before, such as "served:r4:1", "c12" or "c12#3", or the id in this answer, that shows no less.
----@field deferral? string # The deferral that this serves.
----@field reAsked? boolean # Whether it had been given already, in no less detail and tokens.
----@field stands? hexapla.Standing # Where it stands, when it is asked for again.
----@field relevance? hexapla.Relevance # Why it was found, when the request did not name it.
-
----Standing is where a thing was given to the model.
----@class hexapla.Standing
----@field section? string # The section of the session's newest pack; absent when it was the answer to a context request of the same conversation.
----@field id string # The id of the pack's item; of a conversation in several items, the first.
-
----Relevance is why a conversation was found for a query.
----@class hexapla.Relevance
----@field score number # 0 to 1, against the best that was found.
----@field coverage number # Share of the query's terms, by weight, that the conversation holds; 0 to 1.
----@field parts hexapla.ScoreParts # What the score is made of.
-
----Deferred is a request that was not served now.
----@class hexapla.Deferred
----@field conversation string # The id asked for.
----@field detail "header"|"summary"|"full"|"mixed" # The detail asked for: "header", "summary", "full" or "mixed".
----@field reason "quota"|"budget"|"not_found"|"limit" # "quota" (three fulls between two turns were served), "budget" (maxTokens is used up), "not_found" or "limit" (over 50 entries to retrieve, 200 ids, 20 topics or 200 ids to archive in one request).
----@field deferral? string # Id under which it waits to be served; absent if it does not.
-
----TopicSummary sums up what is known of a topic.
----@class hexapla.TopicSummary
----@field topic string # The topic as asked.
----@field summary string # At most 120 tokens.
----@field conversations string[] # Where it comes from, best first.
-
----ContextAnswer answers context requests.
----@class hexapla.ContextAnswer
----@field items hexapla.ContextItem[] # What was served, in the order asked.
----@field deferred hexapla.Deferred[] # What was not, and why.
----@field topics hexapla.TopicSummary[] # Answers to summarizeTopics.
----@field archived string[] # Conversations that leave layers 1 and 3, with the next fold at the latest: the prefix of packs does not move for it.
----@field servedDeferred? hexapla.ContextItem[] # What waited for room and has it now, oldest first. It counts against maxTokens and the quota before the items.
----@field expired? hexapla.Deferral[] # What waited for too long; told once.
-
----ContextRequestResult answers context requests.
----@class hexapla.ContextRequestResult : hexapla.ContextAnswer
----@field sequence integer # The workspace's newest sequence number.
----@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
-
----SearchQueryParams is a search.
----@class hexapla.SearchQueryParams
----@field session string # An open session of the workspace.
----@field query string # Words, paths, identifiers or an error message; at most 8 KiB.
----@field kind? "conversation"|"turn"|"output" # What to find: "conversation" (each at most once, the default), "turn" or "output" (tool outputs).
----@field limit? integer # Most hits to return; 10 when absent, 100 at most.
----@field cursor? string # Where to go on, from an earlier result.
----@field asOf? integer # Search as of this sequence number; the newest when absent.
-
----SearchHit is one hit.
----@class hexapla.SearchHit
----@field conversation string # The conversation.
----@field turn? integer # The turn that fits best.
----@field blob? hexapla.BlobRef # For tool outputs: where the whole output is.
----@field score number # Higher is better, 0 to 1, rounded to six places. It is relative: the best hit is near 1 even if nothing fits well.
----@field coverage number # How well the conversation fits at all: the share of the query's terms that it holds, by weight, 0 to 1.
----@field parts hexapla.ScoreParts # What the score is made of.
----@field snippet string # The place that fits best, at most 60 tokens.
----@field header hexapla.Header # The conversation's header.
-
----SearchQueryResult is the hits, best first.
----@class hexapla.SearchQueryResult
----@field hits hexapla.SearchHit[] # The hits; ties by sequence, newest first, then id.
----@field cursor? string # Where to go on.
----@field sequence integer # The sequence number that was read.
----@field degraded boolean # True while the index is being rebuilt: hits come from a bounded scan of the store.
-
----ReferenceLookupParams asks the reference index.
----@class hexapla.ReferenceLookupParams
----@field session string # An open session of the workspace.
----@field kind? "file"|"function"|"concept"|"error" # "file", "function", "concept" or "error"; all when absent.
----@field name string # The name, or its beginning with prefix. A file is also found by the last parts of its path.
----@field prefix? boolean # Whether name is the beginning of what is looked for.
----@field limit? integer # Most entries to return; 20 when absent, 200 at most.
-
----ReferenceMention is one place where an entity is spoken of.
----@class hexapla.ReferenceMention
----@field conversation string # The conversation.
----@field turn integer # The turn.
----@field blob? hexapla.BlobRef # The tool output, if it is in one.
----@field sequence integer # Sequence number of the record.
-
----ReferenceEntry is an entity and where it is spoken of.
----@class hexapla.ReferenceEntry
----@field kind "file"|"function"|"concept"|"error" # "file", "function", "concept" or "error".
----@field name string # The name.
----@field mentions hexapla.ReferenceMention[] # Newest first, at most 50.
----@field total integer # All mentions, also those not listed.
-
----ReferenceLookupResult is the entries.
----@class hexapla.ReferenceLookupResult
----@field entries hexapla.ReferenceEntry[] # By kind, then name.
----@field sequence integer # The sequence number that was read.
-
----AuditQueryParams filters the audit log.
----@class hexapla.AuditQueryParams
----@field session string # An open session of the workspace.
----@field onlySession? boolean # Only packs of the session, not of the whole workspace.
----@field checksum? string # Only packs with this checksum.
----@field fromSequence? integer # Only packs as of this sequence number or a newer one.
----@field toSequence? integer # Only packs as of this sequence number or an older one.
----@field since? string # Only packs that were built at this time (RFC 3339) or later.
----@field until? string # Only packs that were built before this time (RFC 3339).
----@field epochReason? "start"|"window"|"budget"|"fill"|"opening"|"profile" # Only packs whose last fold was made for this reason, as in Pack: "start", "window", "budget", "fill", "opening" or "profile".
----@field items? boolean # Also the items of each section.
----@field limit? integer # Most entries to return; 20 when absent, 200 at most.
----@field cursor? string # Where to go on, from an earlier result.
-
----AuditEntry is one pack that was built.
----@class hexapla.AuditEntry
----@field entry integer # Number of the entry.
----@field session string # The session.
----@field checksum string # Checksum of the pack.
----@field previous? string # Checksum of the session's pack before, of the same layout, if there was one.
----@field lost integer # Things that the pack before showed in more detail.
----@field sequence integer # The sequence number it was built at.
----@field time string # When, RFC 3339.
----@field sections hexapla.AuditSection[] # What it was made of, in the order of its text.
----@field tokens integer # All tokens.
----@field epoch? integer # The sequence number of the last fold, as in Pack; absent in entries of servers that did not note it.
----@field epochReason? "start"|"window"|"budget"|"fill"|"opening"|"profile" # Why that fold was made, as in Pack: "start", "window", "budget", "fill", "opening" or "profile"; absent like epoch.
----@field dropped hexapla.Dropped[] # What was left out or reduced, and why: the first 50 of the pack's.
----@field droppedTotal? integer # How many the pack has of these; absent where there are none.
----@field settings string # Digest of the settings that were in force.
-
----AuditSection is a section of a pack that was built.
----@class hexapla.AuditSection
----@field name string # Name of the section, as in Section.
----@field tokens integer # Tokens.
----@field items? hexapla.PackItem[] # What is in it, in order, if it was asked for; absent in entries of servers that did not note it.
-
----SectionTokens is the tokens of a section.
----@class hexapla.SectionTokens
----@field name string # Name of the section.
----@field tokens integer # Tokens.
-
----AuditQueryResult is the entries, newest first.
----@class hexapla.AuditQueryResult
----@field entries hexapla.AuditEntry[] # The entries.
----@field cursor? string # Where to go on.
-
----PackedParams tells of a pack that was built.
----@class hexapla.PackedParams
----@field session string # The session.
----@field checksum string # Checksum of the pack.
----@field sequence integer # The sequence number it was built at.
----@field tokens integer # Tokens used.
----@field available integer # Tokens available.
----@field cachedShare number # Share of the pack that is the same bytes as the one before, 0 to 1.
----@field dropped integer # Things left out or reduced.
----@field lost integer # Things that the session's pack before showed in more detail; see hexapla/pack/receipt.
-
----RecordedParams tells of a committed write.
----@class hexapla.RecordedParams
----@field session string # The session.
----@field method string # The method that wrote.
----@field sequence integer # The workspace's newest sequence number.
----@field conversation? string # The conversation, if one was written to.
-
 ---Pin is a text that is in every pack.
 ---@class hexapla.Pin
 ---@field id string # The pin's id.
@@ -1611,6 +1488,60 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field handle string # As in Loss.
 ---@field reason "budget"|"limit"|"served"|"pack_only" # "budget" (maxTokens is used up), "limit" (over 200 things), "served" (it was served since, or is restored under another id) or "pack_only" (the pack before alone has it).
 
+---SearchQueryParams is a search.
+---@class hexapla.SearchQueryParams
+---@field session string # An open session of the workspace.
+---@field query string # Words, paths, identifiers or an error message; at most 8 KiB.
+---@field kind? "conversation"|"turn"|"output" # What to find: "conversation" (each at most once, the default), "turn" or "output" (tool outputs).
+---@field limit? integer # Most hits to return; 10 when absent, 100 at most.
+---@field cursor? string # Where to go on, from an earlier result.
+---@field asOf? integer # Search as of this sequence number; the newest when absent.
+
+---SearchHit is one hit.
+---@class hexapla.SearchHit
+---@field conversation string # The conversation.
+---@field turn? integer # The turn that fits best.
+---@field blob? hexapla.BlobRef # For tool outputs: where the whole output is.
+---@field score number # Higher is better, 0 to 1, rounded to six places. It is relative: the best hit is near 1 even if nothing fits well.
+---@field coverage number # How well the conversation fits at all: the share of the query's terms that it holds, by weight, 0 to 1.
+---@field parts hexapla.ScoreParts # What the score is made of.
+---@field snippet string # The place that fits best, at most 60 tokens.
+---@field header hexapla.Header # The conversation's header.
+
+---SearchQueryResult is the hits, best first.
+---@class hexapla.SearchQueryResult
+---@field hits hexapla.SearchHit[] # The hits; ties by sequence, newest first, then id.
+---@field cursor? string # Where to go on.
+---@field sequence integer # The sequence number that was read.
+---@field degraded boolean # True while the index is being rebuilt: hits come from a bounded scan of the store.
+
+---ReferenceLookupParams asks the reference index.
+---@class hexapla.ReferenceLookupParams
+---@field session string # An open session of the workspace.
+---@field kind? "file"|"function"|"concept"|"error" # "file", "function", "concept" or "error"; all when absent.
+---@field name string # The name, or its beginning with prefix. A file is also found by the last parts of its path.
+---@field prefix? boolean # Whether name is the beginning of what is looked for.
+---@field limit? integer # Most entries to return; 20 when absent, 200 at most.
+
+---ReferenceMention is one place where an entity is spoken of.
+---@class hexapla.ReferenceMention
+---@field conversation string # The conversation.
+---@field turn integer # The turn.
+---@field blob? hexapla.BlobRef # The tool output, if it is in one.
+---@field sequence integer # Sequence number of the record.
+
+---ReferenceEntry is an entity and where it is spoken of.
+---@class hexapla.ReferenceEntry
+---@field kind "file"|"function"|"concept"|"error" # "file", "function", "concept" or "error".
+---@field name string # The name.
+---@field mentions hexapla.ReferenceMention[] # Newest first, at most 50.
+---@field total integer # All mentions, also those not listed.
+
+---ReferenceLookupResult is the entries.
+---@class hexapla.ReferenceLookupResult
+---@field entries hexapla.ReferenceEntry[] # By kind, then name.
+---@field sequence integer # The sequence number that was read.
+
 ---SecretsScanParams asks for secrets in the workspace, or in a text.
 ---@class hexapla.SecretsScanParams
 ---@field session string # An open session of the workspace.
@@ -1669,6 +1600,57 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field kind string # Kind of the record, such as "turn", "trio", "context" or "pin"; "output" for what tools printed, "audit" for the audit log, "system" for system branches of packs, "reply" for answers that are kept, "id" for ids.
 ---@field families table<string, integer> # How often each family was found there.
 
+---SessionOpenParams names the workspace and says who is speaking.
+---@class hexapla.SessionOpenParams
+---@field workspace hexapla.Workspace # The root folder.
+---@field session? string # Id of the session to open or resume; chosen by the server when absent.
+---@field agent? string # Name of the agent, such as "main" or "reviewer".
+---@field model? string # Model that will be called; chooses the tokenizer.
+---@field title? string # A title for people.
+---@field key? string # Idempotency key.
+
+---SessionOpenResult describes the open session.
+---@class hexapla.SessionOpenResult
+---@field session string # Id of the session; all other calls take it.
+---@field workspace string # Id of the workspace, derived from its URI.
+---@field resumed boolean # Whether the session existed before.
+---@field sequence integer # The workspace's newest sequence number.
+---@field conversations integer # Conversations in the workspace.
+---@field ongoing? string # Id of the session's conversation in progress, if any.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+---@field workspaceState "new"|"known"|"moved"|"replaced"|"gone" # How the root folder was found: "new", "known", "moved" (it had another name when it was opened last), "replaced" (another folder had its name; this one has a workspace of its own) or "gone" (it is not there; its memory is).
+---@field candidate? hexapla.AdoptCandidate # A workspace that may have been this folder's. The user is to be asked, and workspace/adopt says what they chose.
+
+---SessionListParams names a workspace by URI or by an open session.
+---@class hexapla.SessionListParams
+---@field workspace? hexapla.Workspace # The root folder.
+---@field session? string # An open session of the workspace.
+
+---SessionInfo is one session in a list.
+---@class hexapla.SessionInfo
+---@field session string # Id of the session.
+---@field agent? string # As given at open.
+---@field title? string # As given at open.
+---@field model? string # As given at open.
+---@field opened integer # Sequence at which it was opened first.
+---@field closed boolean # Whether it was closed.
+---@field conversations integer # Conversations recorded in it.
+
+---SessionListResult is the list, newest first.
+---@class hexapla.SessionListResult
+---@field sessions hexapla.SessionInfo[] # The sessions.
+---@field sequence integer # The workspace's newest sequence number.
+
+---SessionCloseParams names the session to close.
+---@class hexapla.SessionCloseParams
+---@field session string # The session.
+---@field key? string # Idempotency key.
+
+---SessionCloseResult confirms the close.
+---@class hexapla.SessionCloseResult
+---@field sequence integer # The workspace's newest sequence number.
+---@field completed? string # Id of the conversation that this completed, if any.
+
 ---Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
 ---shown before, bears out. The sentence or entry that makes it was left out of header, summary
 ---and current context.
@@ -1676,6 +1658,24 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field path string # The member, such as "llm.keyDecisions[2]".
 ---@field kind "path"|"identifier"|"number"|"quote"|"id"|"attribution"|"instruction" # "path", "identifier", "number", "quote", "id" (of a conversation or turn), "attribution" (a sentence about what the user said or wants) or "instruction" (a sentence that orders a model about and is not the user's).
 ---@field text string # The claim as it was made.
+
+---HousekeepingApplyParams carries housekeeping.
+---@class hexapla.HousekeepingApplyParams
+---@field session string # The session.
+---@field conversation? string # The conversation it speaks of; the newest of the session when absent.
+---@field housekeeping hexapla.Housekeeping # What the model says.
+---@field key? string # Idempotency key.
+
+---HousekeepingApplyResult shows what came of it.
+---@class hexapla.HousekeepingApplyResult
+---@field conversation string # The conversation.
+---@field header hexapla.Header # The conversation's header now.
+---@field summary hexapla.Summary # The conversation's summary now.
+---@field currentContext hexapla.CurrentContext # Layer 0 now.
+---@field trimmed string[] # Fields that were over their cap and were trimmed.
+---@field flagged hexapla.Flag[] # Claims of the housekeeping that nothing bears out, and that were left out.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---HousekeepingHistoryParams asks for the versions of a session's layer 0.
 ---@class hexapla.HousekeepingHistoryParams
