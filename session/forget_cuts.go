@@ -97,6 +97,27 @@ func (f *forgetting) cutPin(r storage.Record) (storage.Fate, storage.Content, er
 	return asItIs()
 }
 
+// cutMessage takes archived messages that were removed from a list while what is
+// forgotten was in progress, that quote it, or that hold a text of it. Lists are
+// of the same words as conversations, so a message may stand for a turn.
+func (f *forgetting) cutMessage(r storage.Record) (storage.Fate, storage.Content, error) {
+	body, err := read[messageRecord](r)
+	if err != nil || f.names(r.Parent) {
+		return toGo()
+	}
+	found := false
+	eachString([]byte(body.Message), func(text string) {
+		found = found || f.has(text) || f.quotes(text) || slices.ContainsFunc(f.texts, func(of string) bool {
+			of = strings.TrimSpace(of)
+			return len(of) >= shortestQuote && strings.Contains(text, of)
+		})
+	})
+	if found {
+		return toGo()
+	}
+	return asItIs()
+}
+
 func (f *forgetting) cutSession(r storage.Record) (storage.Fate, storage.Content, error) {
 	body, err := read[sessionRecord](r)
 	if err != nil || !f.has(body.Title) {

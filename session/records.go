@@ -33,6 +33,7 @@ const (
 	kindLearned       = "learned"
 	kindLearningReset = "learningReset"
 	kindProfile       = "profile"
+	kindMessage       = "message"
 )
 
 // Counters of a workspace.
