@@ -12,12 +12,13 @@ import (
 	"hexapla/layers"
 	"hexapla/layers/answer"
 	"hexapla/layers/history"
+	"hexapla/layers/terms"
 	"hexapla/storage"
 )
 
 // Limits of a list of messages.
 const (
-	maxHistory    = 100_000 // messages
+	maxMessages   = 100_000 // messages
 	archivedAtOne = 2_000   // messages that one write archives
 	maxWindow     = 100_000_000
 )
@@ -96,16 +97,16 @@ func (s *Session) readHistory(req *HistoryRequest) (*historyList, error) {
 		req.Threshold = historyPercent
 	}
 	switch {
-	case len(req.Messages) > maxHistory:
-		return nil, &InvalidError{Path: "messages", Message: "too many messages", Limit: maxHistory}
+	case len(req.Messages) > maxMessages:
+		return nil, &InvalidError{Path: "messages", Message: "too many messages", Limit: maxMessages}
 	case req.Limit < 0 || req.Limit > maxWindow:
 		return nil, &InvalidError{Path: "limit", Message: "must be between 1 and 100000000", Limit: maxWindow}
 	case req.Budget < 0 || req.Budget > maxWindow:
 		return nil, &InvalidError{Path: "budget", Message: "must be between 1 and 100000000", Limit: maxWindow}
 	case req.Threshold < 1 || req.Threshold > 100:
 		return nil, &InvalidError{Path: "threshold", Message: "must be between 1 and 100", Limit: 100}
-	case req.Keep < 0 || req.Keep > maxHistory:
-		return nil, &InvalidError{Path: "keep", Message: "must be between 1 and 100000", Limit: maxHistory}
+	case req.Keep < 0 || req.Keep > maxMessages:
+		return nil, &InvalidError{Path: "keep", Message: "must be between 1 and 100000", Limit: maxMessages}
 	}
 	counter := ws.counter(req.Model)
 	messages := make([]history.Message, len(req.Messages))
@@ -137,7 +138,7 @@ func (s *Session) readHistory(req *HistoryRequest) (*historyList, error) {
 func (l *historyList) statsOf(items, tokens int, problems []history.Problem) HistoryStats {
 	s := l.stats
 	s.Items, s.Tokens, s.Problems = items, tokens+l.system, problems
-	s.Utilization = float64(s.Tokens) / float64(s.Limit) * 100
+	s.Utilization = terms.Round(float64(s.Tokens) / float64(s.Limit) * 100)
 	s.NeedsPruning = int64(s.Tokens)*100 > int64(s.Limit)*int64(s.Threshold)
 	return s
 }
@@ -231,19 +232,23 @@ func (s *Session) SummarizeHistory(ctx context.Context, req HistoryRequest) (His
 		return HistoryReply{}, err
 	}
 	outcome := l.Split(req.Keep)
+	var old [][]byte
+	for _, r := range outcome.Removed {
+		old = append(old, req.Messages[r.Message])
+	}
+	// A summary that is not much smaller than what it stands for is of no use.
+	text := s.Workspace.fence.Clean(history.Summarize(old, (l.Tokens-outcome.Tokens)/2, l.counter))
+	if text == "" {
+		outcome = l.Split(len(l.Messages))
+	}
 	reply := HistoryReply{Before: l.stats, After: l.stats, Kept: outcome.Kept}
 	if len(outcome.Removed) > 0 {
-		var old [][]byte
 		var provider answer.Provider
-		for _, r := range outcome.Removed {
-			old = append(old, req.Messages[r.Message])
-		}
 		for i := range l.Messages {
 			if provider == "" {
 				provider = l.Messages[i].Provider
 			}
 		}
-		text := s.Workspace.fence.Clean(history.Summarize(old, l.counter))
 		reply.Summary = history.UserMessage(text, provider)
 		reply.SummaryTokens = l.counter.Count(text)
 		for reply.SummaryAt < len(outcome.Kept) && outcome.Kept[reply.SummaryAt] < outcome.Removed[len(outcome.Removed)-1].Message {
@@ -327,7 +332,7 @@ const maxArchivedAsked = 1000
 // ArchivedMessages reads messages that were removed, in the order asked for.
 func (s *Session) ArchivedMessages(ids []string) (messages []ArchivedMessage, seq int64, err error) {
 	if len(ids) > maxArchivedAsked {
-		return nil, 0, &InvalidError{Path: "ids", Message: "too many", Limit: maxArchivedAsked}
+		return nil, 0, &InvalidError{Path: "archived", Message: "too many", Limit: maxArchivedAsked}
 	}
 	err = s.Workspace.view(0, func(v storage.View) error {
 		seq = v.Seq()
@@ -337,7 +342,7 @@ func (s *Session) ArchivedMessages(ids []string) (messages []ArchivedMessage, se
 				return err
 			}
 			if !known {
-				return &NotFoundError{Path: "ids[" + strconv.Itoa(i) + "]", Message: "no such message is archived"}
+				return &NotFoundError{Path: "archived[" + strconv.Itoa(i) + "]", Message: "no such message is archived"}
 			}
 			messages = append(messages, ArchivedMessage{ID: id, Message: json.RawMessage(body.Message)})
 		}

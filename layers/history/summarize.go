@@ -52,9 +52,9 @@ const ReasonSummarized Reason = "summarized"
 
 // Summarize says in one text what messages were about: how many there were of
 // whom, and what was done, as layer 0 tells it, in at most
-// layers.CapCurrentContext tokens. Messages that cannot be read are counted
-// alone.
-func Summarize(messages [][]byte, c layers.Counter) string {
+// layers.CapCurrentContext tokens and room in all. It is "" where not even the
+// numbers fit. Messages that cannot be read are counted alone.
+func Summarize(messages [][]byte, room int, c layers.Counter) string {
 	var exchanges []layers.Conversation
 	var users, models, calls int
 	for _, raw := range messages {
@@ -79,6 +79,10 @@ func Summarize(messages [][]byte, c layers.Counter) string {
 	}
 	head := fmt.Sprintf("Summary of %s before: %s of the user, %s of the model, %s of tools.\n",
 		count(len(messages), "message"), strconv.Itoa(users), strconv.Itoa(models), count(calls, "call"))
+	room -= c.Count(head)
+	if room < 0 {
+		return ""
+	}
 	if skipped := len(exchanges) - maxExchanges; skipped > 0 {
 		exchanges = exchanges[skipped:]
 	}
@@ -89,7 +93,11 @@ func Summarize(messages [][]byte, c layers.Counter) string {
 		story.Trios = append(story.Trios, digest.Trio{Header: digest.Header(e, c), Summary: digest.Summary(e, c)})
 	}
 	told, _ := digest.TrimCurrentContext(digest.CurrentContext(story, c), c)
-	return head + strings.TrimSpace(digest.RenderCurrentContext(told)) + "\n"
+	body, _ := digest.Trim(strings.TrimSpace(digest.RenderCurrentContext(told)), room-1, c) // a line feed ends it
+	if body == "" {
+		return head
+	}
+	return head + body + "\n"
 }
 
 // compress gives the results of an exchange their compressed form.
