@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"layers/rendering":    {"layers", "layers/canonical"},
 	"layers/answer":       {"layers", "layers/canonical"},
 	"layers/history":      {"layers", "layers/answer", "layers/canonical", "layers/digest", "layers/terms"},
+	"layers/minify":       {},
 	"layers/fence":        {},
 	"layers/scrub":        {},
 	"storage":             {"layers", "internal/filelock"},
