@@ -16,11 +16,12 @@ import (
 
 // BackendOptions are what a backend is made of.
 type BackendOptions struct {
-	DataDir string       // where the workspaces' stores lie
-	Log     *slog.Logger // until a client listens; nil discards
-	Now     func() int64 // Unix milliseconds; the system's clock when nil
-	NoIndex bool         // search scans the stores, and no index is opened
-	Random  io.Reader    // where keys of new stores come from; crypto/rand.Reader when nil
+	DataDir  string       // where the workspaces' stores lie
+	Log      *slog.Logger // until a client listens; nil discards
+	Now      func() int64 // Unix milliseconds; the system's clock when nil
+	NoIndex  bool         // search scans the stores, and no index is opened
+	Settings string       // the user's file of limits; "" for none
+	Random   io.Reader    // where keys of new stores come from; crypto/rand.Reader when nil
 }
 
 // NewBackend returns the backend of a server with one client, which has the
@@ -106,6 +107,11 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodHistoryManage:        Typed(b.historyManage),
 		wire.MethodHistoryGet:           Typed(b.historyGet),
 		wire.MethodMetricsGet:           Typed(b.metricsGet),
+		wire.MethodLimitsStatus:         Typed(b.limitsStatus),
+		wire.MethodLimitsBreak:          Typed(b.limitsBreak),
+		wire.MethodLimitsRecover:        Typed(b.limitsRecover),
+		wire.MethodLimitsErrors:         Typed(b.limitsErrors),
+		wire.MethodLimitsRewards:        Typed(b.limitsRewards),
 	}
 }
 
@@ -118,6 +124,7 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		Audit    json.RawMessage `json:"audit"`
 		Secrets  json.RawMessage `json:"secrets"`
 		Storage  json.RawMessage `json:"storage"`
+		Context  json.RawMessage `json:"context_config"`
 	}
 	if info.Options != nil {
 		if err := json.Unmarshal(info.Options, &options); err != nil {
@@ -148,6 +155,9 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		if client.Storage, err = session.ParseStorageLimits(options.Storage); err != nil {
 			return badLimit("storage", err)
 		}
+	}
+	if client.Context, err = readContextConfig(options.Context); err != nil {
+		return err
 	}
 	if client.Secrets, err = readSecrets(options.Secrets); err != nil {
 		return err

@@ -40,6 +40,7 @@ func kindRows() []kindRow {
 		{kind: kindLearningReset, body: reflect.TypeFor[resetRecord](), of: ofID},
 		{kind: kindPin, body: reflect.TypeFor[pinRecord](), of: ofParent, cut: (*forgetting).cutPin},
 		{kind: kindMessage, body: reflect.TypeFor[messageRecord](), of: ofParent, cut: (*forgetting).cutMessage},
+		{kind: kindLimit, body: reflect.TypeFor[limitRecord](), of: ofNone, cut: keepRecord}, // numbers, and names of the session
 		{kind: kindSession, body: reflect.TypeFor[sessionRecord](), of: ofNone, cut: (*forgetting).cutSession},
 		{kind: kindContext, body: reflect.TypeFor[layers.CurrentContext](), of: ofNone, cut: (*forgetting).cutContext},
 		{kind: kindServed, body: reflect.TypeFor[servedRecord](), of: ofNone, cut: (*forgetting).cutServed},

@@ -34,6 +34,7 @@ const (
 	kindLearningReset = "learningReset"
 	kindProfile       = "profile"
 	kindMessage       = "message"
+	kindLimit         = "limit"
 )
 
 // Counters of a workspace.

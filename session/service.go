@@ -9,6 +9,7 @@ import (
 
 	"hexapla/layers"
 	"hexapla/layers/scrub"
+	"hexapla/session/contextconfig"
 	"hexapla/session/registry"
 	"hexapla/storage"
 )
@@ -24,6 +25,7 @@ type Options struct {
 	Ticks    func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
 	Logf     func(format string, args ...any) // never given content; may be nil
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
+	Settings string                           // the user's file of limits; "" for none
 	Random   io.Reader                        // where keys of new stores come from; crypto/rand.Reader when nil
 }
 
@@ -58,6 +60,7 @@ type Session struct {
 	Workspace *Workspace
 
 	service  *Service
+	context  *contextconfig.Sources // what is set about limits
 	mu       sync.Mutex
 	model    string
 	last     map[layers.Layout]*lastPack // the pack before, to compare with
@@ -135,7 +138,7 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	}
 	session, ok := s.sessions[reply.Session]
 	if !ok {
-		session = &Session{ID: reply.Session, Workspace: ws, service: s, last: map[layers.Layout]*lastPack{}}
+		session = &Session{ID: reply.Session, Workspace: ws, service: s, context: s.contextOf(req.URI), last: map[layers.Layout]*lastPack{}}
 		s.sessions[reply.Session] = session
 	}
 	session.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"hexapla/layers/models"
 	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
+	"hexapla/retrieval/vectors"
 	"hexapla/session/registry"
 	"hexapla/storage"
 )
@@ -28,7 +29,9 @@ type Workspaces struct {
 	opts   Options
 	tokens *tokens.Registry
 	rules  func() *scrub.Rules // the default ones, compiled beside the first request
-	places *registry.Registry
+	// meaning is the model that texts are compared with.
+	meaning func() *vectors.Model
+	places  *registry.Registry
 
 	mu     sync.Mutex // guards what follows
 	closed bool
@@ -53,6 +56,7 @@ type ClientOptions struct {
 	Audit    AuditRetention                   // what the audit logs keep
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
 	Storage  StorageLimits                    // what the stores keep
+	Context  []byte                           // what is set about limits, as contextconfig.Read takes it; nil for nothing
 	Logf     func(format string, args ...any) // never given content; may be nil
 }
 
@@ -79,6 +83,13 @@ func NewWorkspaces(opts Options) *Workspaces {
 			panic("the built-in rules cannot be used: " + err.Error())
 		}
 		return rules
+	})
+	w.meaning = sync.OnceValue(func() *vectors.Model {
+		model, err := vectors.Builtin()
+		if err != nil { // it is the program's own
+			panic("the built-in word vectors cannot be used: " + err.Error())
+		}
+		return model
 	})
 	go w.rules() // takes 20 ms, which the first session need not wait for
 	return w

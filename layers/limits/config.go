@@ -3,6 +3,7 @@ package limits
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -102,11 +103,9 @@ type Progress struct {
 
 // Bounds of settings.
 const (
-	MaxLimit     = 10_000_000 // tokens
-	leastLimit   = 100        // tokens
-	maxEntries   = 200        // of a list
-	maxNameBytes = 200
-	maxRounds    = 10
+	MaxLimit   = 10_000_000 // tokens
+	LeastLimit = 100        // tokens
+	maxRounds  = 10
 )
 
 // Default returns the configuration that is in force when nothing is set.
@@ -231,7 +230,7 @@ func (c *Config) Check() error {
 	}
 	const b = "breaking_strategy."
 	numbers := []number{
-		whole("min_limit", c.MinLimit, leastLimit, MaxLimit), whole("default_limit", c.DefaultLimit, leastLimit, MaxLimit),
+		whole("min_limit", c.MinLimit, LeastLimit, MaxLimit), whole("default_limit", c.DefaultLimit, LeastLimit, MaxLimit),
 		{"warning_threshold", c.WarningThreshold, 0.1, 1},
 		whole(b+"hybrid.max_iterations", c.MaxIterations, 1, maxRounds),
 		{b + "summarize_old.old_threshold", c.OldThreshold, 0, 1}, whole(b+"summarize_old.summary_length", c.SummaryLength, 20, 10_000),
@@ -245,11 +244,11 @@ func (c *Config) Check() error {
 		whole("progress.auto_hide_seconds", c.Progress.AutoHideSeconds, 1, 10),
 	}
 	for i, l := range c.PerLLM {
-		numbers = append(numbers, whole(fmt.Sprintf("per_llm[%d].limit", i), l.Limit, leastLimit, MaxLimit))
+		numbers = append(numbers, whole(fmt.Sprintf("per_llm[%d].limit", i), l.Limit, LeastLimit, MaxLimit))
 	}
 	for i, a := range c.PerAgent {
 		if a.Limit != 0 {
-			numbers = append(numbers, whole(fmt.Sprintf("per_agent[%d].limit", i), a.Limit, leastLimit, MaxLimit))
+			numbers = append(numbers, whole(fmt.Sprintf("per_agent[%d].limit", i), a.Limit, LeastLimit, MaxLimit))
 		}
 		numbers = append(numbers, whole(fmt.Sprintf("per_agent[%d].priority", i), a.Priority, PriorityNone, MaxPriority))
 	}
@@ -264,7 +263,7 @@ func (c *Config) Check() error {
 	}
 	for _, n := range numbers {
 		if !(n.value >= n.low && n.value <= n.high) { // also what is no number
-			e := &SettingError{Key: n.key, Message: fmt.Sprintf("must be %v to %v", n.low, n.high), Limit: int64(n.high)}
+			e := &SettingError{Key: n.key, Message: "must be " + decimal(n.low) + " to " + decimal(n.high), Limit: int64(n.high)}
 			if n.value < n.low {
 				e.Limit = int64(n.low)
 			}
@@ -273,3 +272,5 @@ func (c *Config) Check() error {
 	}
 	return nil
 }
+
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -46,9 +46,18 @@ const (
 	ColorRecovery = "#F44336"
 )
 
-// PhaseAt returns what to show of a phase at so many tokens; p1 tells that the
-// context has units of priority 1, and summary how long a summary will be.
-func PhaseAt(name PhaseName, tokens, summary int, limit Limit, p1 bool) Phase {
+// Shown is what a phase is told of.
+type Shown struct {
+	Tokens  int // of the context
+	Old     int // tokens of what is old in it, about
+	Summary int // tokens of the summary that may take its place
+	Limit   Limit
+	P1      bool // it has units of priority 1
+}
+
+// PhaseAt returns what to show of a phase.
+func PhaseAt(name PhaseName, s Shown) Phase {
+	tokens, limit, p1 := s.Tokens, s.Limit, s.P1
 	p := Phase{Name: name, Color: ColorNormal, Progress: 100}
 	if limit.Tokens > 0 {
 		p.Progress = min(100, int((int64(tokens)*100+int64(limit.Tokens)/2)/int64(limit.Tokens)))
@@ -60,7 +69,7 @@ func PhaseAt(name PhaseName, tokens, summary int, limit Limit, p1 bool) Phase {
 	case PhaseDetection:
 		p.Icon, p.Message, p.Color = "sync~spin", "Checking context length…", ColorWarning
 	case PhaseSummarizeOld:
-		p.Icon, p.Message = "compress", fmt.Sprintf("Summarizing old context… (est. %s → %d tokens)", short(tokens), summary)
+		p.Icon, p.Message = "compress", fmt.Sprintf("Summarizing old context… (est. %s → %d tokens)", short(s.Old), s.Summary)
 	case PhasePrioritizeRecent:
 		p.Icon, p.Message = "star", "Prioritizing recent messages…"
 		if p1 {
@@ -99,4 +108,15 @@ func grouped(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// BadgeColor is the colour of the badge of a priority, in CSS.
+func BadgeColor(priority int) string {
+	switch priority {
+	case PriorityP1:
+		return ColorP1
+	case 2:
+		return "#FFEB3B"
+	}
+	return "#9E9E9E"
 }

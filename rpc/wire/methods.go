@@ -102,6 +102,13 @@ const (
 	MethodHistoryGet           = "hexapla/history/get"
 	EventPruned                = "hexapla/event/pruned"
 	EventSummarized            = "hexapla/event/summarized"
+	MethodLimitsStatus         = "hexapla/limits/status"
+	MethodLimitsBreak          = "hexapla/limits/break"
+	MethodLimitsRecover        = "hexapla/limits/recover"
+	MethodLimitsErrors         = "hexapla/limits/errors"
+	MethodLimitsRewards        = "hexapla/limits/rewards"
+	EventLimits                = "hexapla/event/limits"
+	EventTask                  = "hexapla/event/task"
 )
 
 // Methods returns the table in the order of protocol.md. The caller owns the
@@ -176,7 +183,7 @@ func Methods() []Method {
 		request[PinListParams, PinListResult](MethodPinList, ClassRead,
 			"Lists the pins of a workspace, oldest first."),
 		request[PackBuildParams, PackBuildResult](MethodPackBuild, ClassRead,
-			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall),
+			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall, KindTokenLimit),
 		request[BudgetReportParams, BudgetReportResult](MethodBudgetReport, ClassWrite,
 			"Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.", KindNotFound, KindOpIDReused),
 		request[PackReplayParams, PackReplayResult](MethodPackReplay, ClassRead,
@@ -219,12 +226,25 @@ func Methods() []Method {
 			KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull, KindQuota),
 		request[HistoryGetParams, HistoryGetResult](MethodHistoryGet, ClassRead,
 			"Reads messages that were removed from lists.", KindNotFound),
+		request[LimitsStatusParams, LimitsStatusResult](MethodLimitsStatus, ClassRead,
+			"Tells which limit an agent has with a model, what is set, and how often it was met in the last hour.", KindNotFound),
+		request[LimitsBreakParams, LimitsBreakResult](MethodLimitsBreak, ClassWrite,
+			"Breaks a list of units down to its agent's limit; what is taken out is archived.",
+			KindNotFound, KindOpIDReused, KindTooLarge, KindBreakerFailed, KindStorageFull, KindQuota),
+		request[LimitsRecoverParams, LimitsRecoverResult](MethodLimitsRecover, ClassWrite,
+			"Gives a context up and returns what to go on with.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull, KindQuota),
+		request[LimitsErrorsParams, LimitsErrorsResult](MethodLimitsErrors, ClassRead,
+			"Lists what went wrong with limits, and how often.", KindNotFound),
+		request[LimitsRewardsParams, LimitsRewardsResult](MethodLimitsRewards, ClassRead,
+			"Lists what breakings were worth, for learning from them.", KindNotFound),
 		event[PackedParams](EventPacked, "A pack was built."),
 		event[RecordedParams](EventRecorded, "A write was committed."),
 		event[DriftParams](EventDrift, "The model gave a current context that says something else than the one before."),
 		event[ProfileParams](EventProfile, "Another profile is in force in a session."),
 		event[PrunedParams](EventPruned, "A list of messages was pruned."),
 		event[SummarizedParams](EventSummarized, "Messages of a list were put into a summary."),
+		event[LimitsParams](EventLimits, "A context is being broken down to its limit."),
+		event[TaskParams](EventTask, "A task is due."),
 	}
 }
 
