@@ -18,12 +18,17 @@ import (
 
 func newBreaker(t testing.TB, config limits.Config) *limits.Breaker {
 	t.Helper()
+	registry := tokens.NewRegistry()
+	return &limits.Breaker{Config: config, Counter: registry.Cached(registry.ForModel("")), Meaning: newMeaning(t)}
+}
+
+func newMeaning(t testing.TB) limits.Meaning {
+	t.Helper()
 	model, err := vectors.Builtin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := tokens.NewRegistry()
-	return &limits.Breaker{Config: config, Counter: registry.Cached(registry.ForModel("")), Meaning: &nearness.Texts{Model: model}}
+	return &nearness.Texts{Model: model}
 }
 
 // chats are stretches of about so many tokens of recorded sessions.
@@ -89,39 +94,47 @@ func unitsOf(turn *layers.Turn) (units []limits.Unit) {
 	return units
 }
 
-func TestProbe(t *testing.T) {
+// TestB14_Overflow: stretches of recorded sessions of more than 10,000 tokens are
+// brought within every limit, with all of the user's words, at a coherence above
+// 0.85.
+func TestB14_Overflow(t *testing.T) {
+	t.Parallel()
+	const size, most = 10_000, 20
 	config := limits.Default()
 	b := newBreaker(t, config)
-	words := &nearness.Texts{}
-	all := chats(t, 10_000, 40, b.Counter)
-	t.Log(len(all))
-	for _, tokens := range []int{3500, 4200, 5000, 6000, 8000} {
-		worst, sum, worstw, sumw, failed, undone := 1.0, 0.0, 1.0, 0.0, 0, 0
-		for _, units := range all {
-			limit := limits.Limit{Tokens: tokens, Warning: tokens * 8 / 10}
+	all := chats(t, size, most, b.Counter)
+	if len(all) < 15 {
+		t.Fatalf("only %d chats", len(all))
+	}
+	for _, limit := range []limits.Limit{
+		config.Limit("", "", false), config.Limit("", "", true), config.Limit("", "cloud_grok", false), config.Limit("", "gpt4", false),
+		{Tokens: config.MinLimit, Warning: config.MinLimit * 8 / 10}, {Tokens: 4000, Warning: 3200}, {Tokens: 9000, Warning: 7200},
+	} {
+		worst, sum, words, kept := 1.0, 0.0, 0.0, 0
+		for i, units := range all {
+			b.Meaning = newMeaning(t)
 			r := b.Break(units, "", limit, nil)
-			var before, after []string
-			for _, u := range units {
-				before = append(before, u.Text)
+			if !r.Success || r.After > limit.Tokens || r.Before < size {
+				t.Errorf("chat %d: %d tokens of %d, limit %d", i, r.After, r.Before, limit.Tokens)
 			}
-			for _, u := range r.Units {
-				after = append(after, u.Text)
+			if r.P1Met != r.P1 {
+				t.Errorf("chat %d: %d of %d units of priority 1 are there", i, r.P1Met, r.P1)
 			}
-			w := words.Near(before, [][]string{after})[0]
-			worst, sum, worstw, sumw = min(worst, r.Coherence), sum+r.Coherence, min(worstw, w), sumw+w
-			if !r.Success {
-				failed++
+			if r.Coherence <= 0.85 {
+				t.Errorf("chat %d, limit %d: coherence %.3f", i, limit.Tokens, r.Coherence)
 			}
-			for _, s := range r.Steps {
-				if s.Undone {
-					undone++
-				}
-			}
-			if tokens == 5000 {
-				t.Log(r.Before, r.After, r.P1, r.P1Met, r.Coherence, w, r.Steps)
-			}
+			worst, sum = min(worst, r.Coherence), sum+r.Coherence
+			words += (&nearness.Texts{}).Near(textsOf(units), [][]string{textsOf(r.Units)})[0]
+			kept += r.After
 		}
 		n := float64(len(all))
-		t.Logf("%d: vectors worst %.3f mean %.3f; words worst %.3f mean %.3f; failed %d undone %d", tokens, worst, sum/n, worstw, sumw/n, failed, undone)
+		t.Logf("limit %d: coherence %.3f (worst %.3f), by words alone %.3f, %d tokens left", limit.Tokens, sum/n, worst, words/n, kept/len(all))
 	}
+}
+
+func textsOf(units []limits.Unit) (texts []string) {
+	for i := range units {
+		texts = append(texts, units[i].Text)
+	}
+	return texts
 }
