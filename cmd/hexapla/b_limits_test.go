@@ -562,3 +562,70 @@ func TestB1_BadInput(t *testing.T) {
 		t.Errorf("sequence %d, was %d", after, before)
 	}
 }
+
+// TestB1_PacksKeepTheLimit: where a limit is set, packs are folded at its warning
+// mark, whatever the client's budget; what must be there may take more, up to what
+// the client asked for, and is told and noted; without settings nothing is limited.
+func TestB1_PacksKeepTheLimit(t *testing.T) {
+	t.Parallel()
+	free, _ := startLimited(t, t.TempDir(), "", "{}")
+	t.Cleanup(free.stop)
+	c, all := startLimited(t, t.TempDir(), "", `{"context_config":{"default_limit":4000}}`)
+	t.Cleanup(c.stop)
+	build := func(c *child) (wire.PackBuildResult, wire.Pack) {
+		t.Helper()
+		r := call[wire.PackBuildResult](c, wire.MethodPackBuild, wire.PackBuildParams{Session: "s", Budget: wire.Budget{Total: 30_000}})
+		var pack wire.Pack
+		if err := json.Unmarshal(r.Pack, &pack); err != nil {
+			t.Fatal(err)
+		}
+		return r, pack
+	}
+	free.opens("s", "coder")
+	c.opens("s", "coder")
+	folds, largest := 0, 0
+	for i, unit := range longContext(60) {
+		for _, c := range []*child{free, c} {
+			call[wire.ConversationRecordResult](c, wire.MethodConversationRecord, wire.ConversationRecordParams{Session: "s", Done: true, Turns: []wire.Turn{
+				{Role: "user", Text: fmt.Sprintf("Go on with step %d.", i)}, {Role: "assistant", Text: unit.Content},
+			}})
+		}
+		r, pack := build(c)
+		largest = max(largest, pack.Tokens.Used)
+		if r.Limit == nil || r.Limit.Limit != 4000 || r.Limit.Warning != 3200 || r.Limit.Used != pack.Tokens.Used || r.Limit.Warned || r.Limit.Over || pack.Tokens.Used > 3200 {
+			t.Fatalf("pack %d: %d tokens, %+v", i, pack.Tokens.Used, r.Limit)
+		}
+		if phases := take[wire.LimitsParams](t, all, wire.EventLimits); r.Limit.Broken {
+			folds++
+			if len(phases) != 2 || phases[0].Phase != "detection" || phases[1].Phase != "success" || !phases[1].Pack || phases[1].Details.After != pack.Tokens.Used || phases[1].Details.Before < phases[1].Details.After {
+				t.Errorf("pack %d: %+v", i, phases)
+			}
+		} else if len(phases) > 0 {
+			t.Errorf("pack %d: %+v", i, phases)
+		}
+		if i == 50 {
+			back := call[wire.PackReplayResult](c, wire.MethodPackReplay, wire.PackReplayParams{Session: "s", Checksum: r.Checksum})
+			explained := call[wire.PackExplainResult](c, wire.MethodPackExplain, wire.PackExplainParams{PackBuildParams: wire.PackBuildParams{Session: "s", Budget: wire.Budget{Total: 30_000}}})
+			if !back.Match || explained.Checksum != r.Checksum {
+				t.Errorf("replayed: %t; explained: %s, built: %s", back.Match, explained.Checksum, r.Checksum)
+			}
+		}
+	}
+	if r, pack := build(free); r.Limit != nil || pack.Tokens.Used <= 3200 || largest < 2000 || folds == 0 {
+		t.Errorf("free: %d tokens, %+v; limited: %d at most, %d folds", pack.Tokens.Used, r.Limit, largest, folds)
+	}
+	for i := range 20 {
+		call[wire.PinAddResult](c, wire.MethodPinAdd, wire.PinAddParams{Session: "s", Text: fmt.Sprintf("Rule %d. ", i) + strings.Repeat("Never lose a record. ", 50)})
+	}
+	r, pack := build(c)
+	if !r.Limit.Over || !r.Limit.Warned || pack.Tokens.Used <= 4000 {
+		t.Errorf("%d tokens, %+v", pack.Tokens.Used, r.Limit)
+	}
+	if phases := take[wire.LimitsParams](t, all, wire.EventLimits); len(phases) != 2 || phases[1].Phase != "failed" || phases[1].Details.Errors[0] != "TOKEN_LIMIT_EXCEEDED" {
+		t.Errorf("%+v", phases)
+	}
+	log := call[wire.LimitsErrorsResult](c, wire.MethodLimitsErrors, wire.LimitsErrorsParams{Session: "s"})
+	if len(log.Errors) != 1 || !log.Errors[0].Pack || log.Errors[0].Before != pack.Tokens.Used || log.Errors[0].Agent != "coder" {
+		t.Errorf("%+v", log.Errors)
+	}
+}
