@@ -37,6 +37,7 @@ type backend struct {
 	alone   bool             // the host ends with the client
 	service *session.Service // from initialize on, before which no handler is called
 	client  string           // its name, as well
+	pulls   bool             // it can be asked for its settings, as well
 
 	mu   sync.Mutex // guards what follows
 	log  *slog.Logger
@@ -162,7 +163,7 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	if client.Secrets, err = readSecrets(options.Secrets); err != nil {
 		return err
 	}
-	b.client = info.ClientName
+	b.client, b.pulls = info.ClientName, canPull(&info)
 	b.mu.Lock()
 	b.peer, b.log = info.Peer, info.Peer.Log()
 	b.mu.Unlock()

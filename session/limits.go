@@ -31,13 +31,13 @@ type LimitsStatus struct {
 	Sequence int64
 }
 
-// contextOf returns the documents of limits for a session in a folder.
+// contextOf returns the documents of limits for a session in a folder. s.mu is held.
 func (s *Service) contextOf(uri string) *contextconfig.Sources {
 	workspace := ""
 	if path := folderOf(uri).Path; path != "" {
 		workspace = filepath.Join(filepath.FromSlash(path), contextconfig.NameWorkspace)
 	}
-	return contextconfig.NewSources(s.shared.opts.Settings, workspace, s.client.Context, func(problem *contextconfig.Error) {
+	return contextconfig.NewSources(s.shared.opts.Settings, workspace, s.configuration, func(problem *contextconfig.Error) {
 		s.client.Logf("settings do not count: %v", problem)
 	})
 }
@@ -137,4 +137,22 @@ func (s *Session) newestPack(layout layers.Layout) *layers.Pack {
 		return last.pack
 	}
 	return nil
+}
+
+// Configure puts what the client sets about limits in the place of what it set
+// before: a document that contextconfig.Read takes, nil for nothing.
+func (s *Service) Configure(document []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.configuration = document
+	for _, session := range s.sessions { // in any order
+		session.context.SetClient(document)
+	}
+}
+
+// Configuration is what the client sets about limits; nil for nothing.
+func (s *Service) Configuration() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.configuration
 }

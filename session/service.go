@@ -44,7 +44,9 @@ type Service struct {
 	closed     bool
 	workspaces map[string]*Workspace // by id
 	sessions   map[string]*Session   // by id
-	scrubbers  map[*storage.Store]*scrub.Scrubber
+	// configuration is what the client sets about limits.
+	configuration []byte
+	scrubbers     map[*storage.Store]*scrub.Scrubber
 }
 
 // New returns a Service without open workspaces, which it shares with nobody.

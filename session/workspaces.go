@@ -107,7 +107,7 @@ func (w *Workspaces) Client(opts ClientOptions) *Service {
 		opts.Logf = func(string, ...any) {}
 	}
 	s := &Service{
-		shared: w, client: opts, workspaces: map[string]*Workspace{}, sessions: map[string]*Session{},
+		shared: w, client: opts, configuration: opts.Context, workspaces: map[string]*Workspace{}, sessions: map[string]*Session{},
 		scrubbers: map[*storage.Store]*scrub.Scrubber{},
 	}
 	s.foreign = sync.OnceValue(func() *scrub.Scrubber {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,7 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"go.lsp.dev/protocol"
 
 	"hexapla/rpc"
 	"hexapla/rpc/wire"
@@ -407,6 +412,70 @@ func TestB11_RetryPolicies(t *testing.T) {
 		{Tool: "runTests", MaxAttempts: 6, BackoffBaseSeconds: 5, MaxDelaySeconds: 90},
 	}
 	if got := c.limitsOf(wire.LimitTarget{}).Retry; !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestB11_OwnCalls: when a client's settings change, it sends them, or is asked for
+// them, by its own retry policy where it is busy; settings that are wrong change
+// nothing.
+func TestB11_OwnCalls(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	cmd := exec.Command(self, "serve", "--data-dir", t.TempDir())
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	client, err := rpc.StartChild(t.Context(), cmd, rpc.ClientOptions{OnRequest: func(_ context.Context, method string, params json.RawMessage) (any, error) {
+		if method != "workspace/configuration" || !strings.Contains(string(params), "hexapla.context_config") {
+			t.Errorf("%s %s", method, params)
+		}
+		if asked.Add(1) < 4 {
+			return nil, rpc.NewError(wire.KindBusy, "not now")
+		}
+		return []any{map[string]any{"default_limit": 9000}}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes := true
+	_, err = client.Initialize(t.Context(), rpc.InitializeParams{
+		Capabilities: protocol.ClientCapabilities{Workspace: &protocol.WorkspaceClientCapabilities{Configuration: &yes}},
+		Options:      json.RawMessage(`{"context_config":{"retry_policies":{"per_tool":{"workspace/configuration":{"max_attempts":4,"backoff_base_seconds":0}}}}}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &child{t, client}
+	t.Cleanup(c.stop)
+	c.opens("s", "coder")
+	changed := func(settings string) {
+		t.Helper()
+		if err := client.Notify(t.Context(), "workspace/didChangeConfiguration", json.RawMessage(`{"settings":`+settings+`}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changed("null")
+	for end := time.Now().Add(patience); c.limitsOf(wire.LimitTarget{}).Limit != 9000; {
+		if time.Now().After(end) {
+			t.Fatalf("asked %d times, limit %d", asked.Load(), c.limitsOf(wire.LimitTarget{}).Limit)
+		}
+	}
+	if asked.Load() != 4 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+	changed(`{"hexapla":{"context_config":{"default_limit":7000}}}`)
+	if got := c.limitsOf(wire.LimitTarget{}); got.Limit != 7000 {
+		t.Errorf("limit %d", got.Limit)
+	}
+	changed(`{"hexapla":{"context_config":{"default_limit":1}}}`)
+	if got := c.limitsOf(wire.LimitTarget{}); got.Limit != 7000 {
+		t.Errorf("limit %d", got.Limit)
+	}
+	changed(`{"hexapla":{}}`)
+	if got := c.limitsOf(wire.LimitTarget{}); got.Limit != 5000 || got.Packs {
 		t.Errorf("%+v", got)
 	}
 }

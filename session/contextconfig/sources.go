@@ -56,6 +56,13 @@ func NewSources(user, workspace string, client []byte, tell func(*Error)) *Sourc
 	return &Sources{files: [2]file{{path: user, name: NameUser}, {path: workspace, name: NameWorkspace}}, client: client, tell: tell}
 }
 
+// SetClient puts what the client sets in the place of what it set before.
+func (s *Sources) SetClient(client []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.client, s.read = client, false
+}
+
 // State returns what is set. Files that have changed are read again.
 func (s *Sources) State() State {
 	s.mu.Lock()
