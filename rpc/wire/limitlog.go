@@ -36,7 +36,8 @@ type LimitError struct {
 	Codes []string `json:"codes"`
 	// Whether it was a pack, and not a list of units.
 	Pack bool `json:"pack"`
-	// Why it was given up, if it was.
+	// Why it was given up, if it was: "chainFailed", "overHits", "reset" or
+	// "milestone".
 	Trigger string `json:"trigger,omitempty" enum:"chainFailed,overHits,reset,milestone"`
 	// Tokens.
 	Limit int `json:"limit"`
@@ -50,13 +51,13 @@ type LimitError struct {
 
 // LimitPattern is an error that came so often.
 type LimitPattern struct {
-	// The error.
+	// "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED" or "RECOVERY_TRIGGERED".
 	Code string `json:"code" enum:"TOKEN_LIMIT_EXCEEDED,BREAKER_FAILED,RECOVERY_TRIGGERED"`
 	// Of which agent.
 	Agent string `json:"agent,omitempty"`
 	// With which type of model.
 	LLM string `json:"llm,omitempty"`
-	// Of recoveries, why.
+	// Of recoveries, why: "chainFailed", "overHits", "reset" or "milestone".
 	Trigger string `json:"trigger,omitempty" enum:"chainFailed,overHits,reset,milestone"`
 	// How often.
 	Count int `json:"count"`

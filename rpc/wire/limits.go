@@ -155,7 +155,9 @@ type LimitsBreakParams struct {
 type LimitFate struct {
 	// "kept", "compressed", "summarized" or "discarded".
 	Action string `json:"action" enum:"kept,compressed,summarized,discarded"`
-	// The strategy that did it; absent for kept units and for recoveries.
+	// The strategy that did it: "summarize_old", "prioritize_recent",
+	// "content_type_chunking", "discard_low_rel" or "hybrid".
+	// Absent for kept units and for recoveries.
 	Strategy string `json:"strategy,omitempty" enum:"summarize_old,prioritize_recent,content_type_chunking,discard_low_rel,hybrid"`
 	// Index of the unit that holds it or stands for it; absent if there is none.
 	Unit *int `json:"unit,omitempty"`
@@ -168,7 +170,8 @@ type LimitFate struct {
 type LimitStep struct {
 	// From 1.
 	Round int `json:"round"`
-	// The strategy.
+	// "summarize_old", "prioritize_recent",
+	// "content_type_chunking", "discard_low_rel" or "hybrid".
 	Strategy string `json:"strategy" enum:"summarize_old,prioritize_recent,content_type_chunking,discard_low_rel,hybrid"`
 	// Tokens before.
 	Before int `json:"before"`
@@ -214,7 +217,7 @@ type LimitsBreakResult struct {
 	// Share of the units of priority 1 that are there to the byte.
 	PriorityPreserved float64 `json:"priorityPreserved"`
 	// Where it was given up: "fresh_start" or "truncate".
-	Recovery string `json:"recovery,omitempty" enum:"fresh_start,truncate,error"`
+	Recovery string `json:"recovery,omitempty" enum:"fresh_start,truncate"`
 	// Why it was given up: "chainFailed", "overHits" (more than two contexts over
 	// their limit in an hour), "reset" or "milestone".
 	Trigger string `json:"trigger,omitempty" enum:"chainFailed,overHits,reset,milestone"`
