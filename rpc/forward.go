@@ -309,8 +309,11 @@ func (f *forwarder) notification(n *jsonrpc2.Notification) {
 		f.send(frame)
 		f.stream.quit.Store(true)
 		end := ending{code: 1, wait: f.timeouts.Grace, quick: true}
-		if f.past.shutdown || f.shuttingDown() {
+		switch {
+		case f.past.shutdown:
 			end.code, end.quick = 0, false
+		case f.shuttingDown(): // the answer may need a daemon to be started first
+			end = ending{wait: f.timeouts.Drain}
 		}
 		f.finish(end)
 		return
