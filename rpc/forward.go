@@ -313,7 +313,7 @@ func (f *forwarder) notification(n *jsonrpc2.Notification) {
 		case f.past.shutdown:
 			end.code, end.quick = 0, false
 		case f.shuttingDown(): // the answer may need a daemon to be started first
-			end = ending{wait: f.timeouts.Drain}
+			end = ending{wait: f.options.Silence}
 		}
 		f.finish(end)
 		return
