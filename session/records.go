@@ -33,6 +33,8 @@ const (
 	kindLearned       = "learned"
 	kindLearningReset = "learningReset"
 	kindProfile       = "profile"
+	kindItem          = "item"
+	kindTiers         = "tiers"
 )
 
 // Counters of a workspace.

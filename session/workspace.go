@@ -33,6 +33,7 @@ type workspaceOptions struct {
 	Policy layers.Policy
 	// Profiles is the zero value in settings of programs that knew none.
 	Profiles layers.Profiles
+	Memory   layers.MemoryPolicy
 	Audit    AuditRetention
 	Storage  StorageLimits
 	Tokens   *tokens.Registry
@@ -146,7 +147,10 @@ func openIndex(ctx context.Context, opts workspaceOptions, store *storage.Store)
 // packs of the past. It has caches of its own and must not be closed.
 func (ws *Workspace) under(s settings, digest string) *Workspace {
 	opts := ws.opts
-	opts.Policy, opts.Profiles = s.Policy, layers.Profiles{}
+	opts.Policy, opts.Profiles, opts.Memory = s.Policy, layers.Profiles{}, layers.DefaultMemoryPolicy()
+	if s.Memory != nil {
+		opts.Memory = *s.Memory
+	}
 	if s.Profiles != nil {
 		opts.Profiles = *s.Profiles
 	}

@@ -45,6 +45,15 @@ import type {
   LearningGetResult,
   LearningResetParams,
   LearningResetResult,
+  MemoryLoadParams,
+  MemoryLoadResult,
+  MemoryParams,
+  MemoryRetierParams,
+  MemoryRetierResult,
+  MemorySaveParams,
+  MemorySaveResult,
+  MemoryStatsParams,
+  MemoryStatsResult,
   MetricsGetParams,
   MetricsGetResult,
   PackBuildParams,
@@ -5028,9 +5037,95 @@ export const eventProfileDebuggingParams = {
 // testdata/protocol/examples/profile-set/unknown.json
 export const profileSetUnknownError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "profile"} satisfies ErrorData;
 
+// testdata/protocol/examples/memory-save/items.json
+export const memorySaveItemsParams = {
+    "session": "main",
+    "items": [
+      {"type": "TASK", "content": "Let timers pause: keep what is left when Stop is called."},
+      {"type": "TEST_RESULT", "content": "go test ./timer: 14 passed, TestPause failed"}
+    ],
+    "key": "save-1"
+  } satisfies MemorySaveParams;
+export const memorySaveItemsResult = {
+    "items": [
+      {"id": "i1", "tier": "HOT", "importance": 1, "tokens": 13},
+      {"id": "i2", "tier": "WARM", "importance": 0.6, "tokens": 12}
+    ],
+    "removed": 0,
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 98
+  } satisfies MemorySaveResult;
+
+// testdata/protocol/examples/event-memory/saved.json
+export const eventMemorySavedParams = {
+    "session": "main",
+    "reason": "save",
+    "moved": [],
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 98
+  } satisfies MemoryParams;
+
+// testdata/protocol/examples/memory-save/type.json
+export const memorySaveTypeError = {
+      "kind": "invalid_params",
+      "retryable": false,
+      "committed": "no",
+      "path": "items[0].type"
+    } satisfies ErrorData;
+
+// testdata/protocol/examples/memory-load/hot.json
+export const memoryLoadHotParams = {"session": "main"} satisfies MemoryLoadParams;
+export const memoryLoadHotResult = {
+    "agent": "coder",
+    "items": [
+      {
+        "id": "i1",
+        "type": "TASK",
+        "tier": "HOT",
+        "content": "Let timers pause: keep what is left when Stop is called.",
+        "tokens": 13,
+        "importance": 1,
+        "accessCount": 0,
+        "created": 1795281702875
+      }
+    ],
+    "sequence": 99
+  } satisfies MemoryLoadResult;
+
+// testdata/protocol/examples/memory-load/unknown.json
+export const memoryLoadUnknownParams = {"session": "main", "agent": "nobody"} satisfies MemoryLoadParams;
+export const memoryLoadUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "agent"} satisfies ErrorData;
+
+// testdata/protocol/examples/memory-retier/now.json
+export const memoryRetierNowParams = {"session": "main"} satisfies MemoryRetierParams;
+export const memoryRetierNowResult = {
+    "moved": [],
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 99
+  } satisfies MemoryRetierResult;
+
+// testdata/protocol/examples/memory-stats/all.json
+export const memoryStatsAllParams = {"session": "main"} satisfies MemoryStatsParams;
+export const memoryStatsAllResult = {
+    "agents": [
+      {
+        "agent": "coder",
+        "tiers": [
+          {"tier": "HOT", "items": 1, "tokens": 13},
+          {"tier": "WARM", "items": 1, "tokens": 12},
+          {"tier": "COLD", "items": 0, "tokens": 0}
+        ],
+        "items": 2,
+        "tokens": 25,
+        "archived": 0
+      }
+    ],
+    "sequence": 99
+  } satisfies MemoryStatsResult;
+
 // testdata/protocol/examples/conversation-forget/one.json
 export const conversationForgetOneParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
-export const conversationForgetOneResult = {"conversations": ["c1"], "records": 52, "blobs": 4, "sequence": 95} satisfies ConversationForgetResult;
+export const conversationForgetOneResult = {"conversations": ["c1"], "records": 52, "blobs": 4, "sequence": 99} satisfies ConversationForgetResult;
 
 // testdata/protocol/examples/conversation-forget/again.json
 export const conversationForgetAgainParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
@@ -5050,12 +5145,12 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 95
+    "sequence": 99
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 100, "completed": "c4"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 104, "completed": "c4"} satisfies SessionCloseResult;
 
 // testdata/protocol/examples/workspace-adopt/keep.json
 export const workspaceAdoptKeepParams = {"workspace": {"uri": "file:///projects/brewlog"}, "from": "3eea48a1241a986c"} satisfies WorkspaceAdoptParams;

@@ -1384,6 +1384,212 @@ export interface WorkspaceEraseResult {
   erased: boolean;
 }
 
+/** MemoryItem is a memory item of an agent. */
+export interface MemoryItem {
+  /** The item's id. */
+  id: string;
+  /** "TASK", "CODE", "ERROR", "TEST_RESULT" or "PRD_SECTION". */
+  type: 'TASK' | 'CODE' | 'ERROR' | 'TEST_RESULT' | 'PRD_SECTION';
+  /** "HOT", "WARM" or "COLD", as the newest save or re-tiering left it. */
+  tier: 'HOT' | 'WARM' | 'COLD';
+  /** Its content. */
+  content: string;
+  /** Tokens of the content, counted with o200k_base. */
+  tokens: integer;
+  /** From 0 to 1, now: type weight × exp(-age / decay) × (1 + ln(accessCount+1) / 10). */
+  importance: decimal;
+  /** How often it was loaded before. */
+  accessCount: integer;
+  /** Unix milliseconds of its content. */
+  created: integer;
+  /** Unix milliseconds at which it was loaded last; absent before that. */
+  lastAccessed?: integer;
+  /** True after a flash save archived it, until it is loaded. */
+  archived?: boolean;
+}
+
+/** MemoryDraft is a memory item to be saved. */
+export interface MemoryDraft {
+  /** The id of an item that gets another content; absent for a new one. */
+  id?: string;
+  /** "TASK", "CODE", "ERROR", "TEST_RESULT" or "PRD_SECTION". */
+  type: 'TASK' | 'CODE' | 'ERROR' | 'TEST_RESULT' | 'PRD_SECTION';
+  /** At most 64 KiB. */
+  content: string;
+}
+
+/** MemorySaveParams saves and removes items of an agent. */
+export interface MemorySaveParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent, at most 256 bytes; the session's when absent. */
+  agent?: string;
+  /** At most 1,000; an agent has at most 10,000. All are saved or none. */
+  items?: MemoryDraft[];
+  /** Ids of items that are to go. */
+  remove?: string[];
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** MemorySaved is the receipt of an item. */
+export interface MemorySaved {
+  /** The item's id. */
+  id: string;
+  /** "HOT", "WARM" or "COLD". */
+  tier: 'HOT' | 'WARM' | 'COLD';
+  /** From 0 to 1. */
+  importance: decimal;
+  /** Tokens of the content, counted with o200k_base. */
+  tokens: integer;
+}
+
+/** MemorySaveResult is the receipt of a save. */
+export interface MemorySaveResult {
+  /** The items, in the order in which they were sent. */
+  items: MemorySaved[];
+  /** Items that were removed. */
+  removed: integer;
+  /** What the agent has now. */
+  memory: MemoryCounts;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** MemoryCounts is how many items an agent has in each tier. */
+export interface MemoryCounts {
+  /** The agent. */
+  agent: string;
+  /** HOT items. */
+  hot: integer;
+  /** WARM items. */
+  warm: integer;
+  /** COLD items. */
+  cold: integer;
+}
+
+/** MemoryLoadParams asks for items of an agent. */
+export interface MemoryLoadParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** "HOT", "WARM" and "COLD"; HOT alone when absent. */
+  tiers?: string[];
+  /** These items alone, whatever their tiers. */
+  ids?: string[];
+  /** At most so many, the most important ones; 0 or absent for all. */
+  limit?: integer;
+  /** True to look without counting it as a use, as a view of the memory does. */
+  peek?: boolean;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** MemoryLoadResult is an agent's items. */
+export interface MemoryLoadResult {
+  /** The agent. */
+  agent: string;
+  /**
+   * The most important first, ties in the order in which they were saved. Their access counts
+   * are those before this load.
+   */
+  items: MemoryItem[];
+  /** Items that the limit, or 8 MiB of contents, left out. */
+  more?: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** MemoryRetierParams has an agent's items tiered anew. */
+export interface MemoryRetierParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** MemoryMove is an item that is in another tier than before. */
+export interface MemoryMove {
+  /** The item's id. */
+  id: string;
+  /** "HOT", "WARM" or "COLD". */
+  from: 'HOT' | 'WARM' | 'COLD';
+  /** "HOT", "WARM" or "COLD". */
+  to: 'HOT' | 'WARM' | 'COLD';
+}
+
+/** MemoryRetierResult tells what moved. */
+export interface MemoryRetierResult {
+  /** The first 1,000 items that moved, in the order in which they were saved. */
+  moved: MemoryMove[];
+  /** What the agent has now. */
+  memory: MemoryCounts;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** MemoryStatsParams asks what agents have. */
+export interface MemoryStatsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; all agents of the workspace when absent. */
+  agent?: string;
+}
+
+/** MemoryTierStats is what an agent has in a tier. */
+export interface MemoryTierStats {
+  /** "HOT", "WARM" or "COLD". */
+  tier: 'HOT' | 'WARM' | 'COLD';
+  /** How many items. */
+  items: integer;
+  /** Their tokens, counted with o200k_base. */
+  tokens: integer;
+}
+
+/** MemoryAgentStats is what an agent has. */
+export interface MemoryAgentStats {
+  /** The agent. */
+  agent: string;
+  /** All three tiers, HOT first. */
+  tiers: MemoryTierStats[];
+  /** Items of all tiers. */
+  items: integer;
+  /** Tokens of all tiers. */
+  tokens: integer;
+  /** Items that flash saves archived. */
+  archived: integer;
+}
+
+/** MemoryStatsResult is what agents have. */
+export interface MemoryStatsResult {
+  /** In the order in which they first saved something. */
+  agents: MemoryAgentStats[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** MemoryParams tells that an agent's memory changed. */
+export interface MemoryParams {
+  /** The session in which it did. */
+  session: string;
+  /**
+   * "save" (items were saved or removed), "task" (a task was finished and items moved to
+   * another tier), "retier", "flashSave" or "restore".
+   */
+  reason: 'save' | 'task' | 'retier' | 'flashSave' | 'restore';
+  /** The first 1,000 items that moved to another tier. */
+  moved: MemoryMove[];
+  /** What the agent has now. */
+  memory: MemoryCounts;
+  /** The sequence number of the change. */
+  sequence: integer;
+}
+
 /** LearningGetParams asks what was learned of conversations. */
 export interface LearningGetParams {
   /** An open session of the workspace. */
@@ -3553,6 +3759,33 @@ export const PinListRequest = {
   type: new RequestType<PinListParams, PinListResult, ErrorData>('hexapla/pin/list'),
 } as const;
 
+/** Saves memory items of an agent and gives them their tiers, or removes some. */
+export const MemorySaveRequest = {
+  method: 'hexapla/memory/save',
+  type: new RequestType<MemorySaveParams, MemorySaveResult, ErrorData>('hexapla/memory/save'),
+} as const;
+
+/** Loads an agent's memory items, HOT ones unless others are asked for, and counts their use. */
+export const MemoryLoadRequest = {
+  method: 'hexapla/memory/load',
+  type: new RequestType<MemoryLoadParams, MemoryLoadResult, ErrorData>('hexapla/memory/load'),
+} as const;
+
+/**
+ * Gives an agent's memory items the tiers of their importance now, as the end of each task
+ * does.
+ */
+export const MemoryRetierRequest = {
+  method: 'hexapla/memory/retier',
+  type: new RequestType<MemoryRetierParams, MemoryRetierResult, ErrorData>('hexapla/memory/retier'),
+} as const;
+
+/** Counts the memory items and tokens of each agent, by tier. */
+export const MemoryStatsRequest = {
+  method: 'hexapla/memory/stats',
+  type: new RequestType<MemoryStatsParams, MemoryStatsResult, ErrorData>('hexapla/memory/stats'),
+} as const;
+
 /** Builds the context for the next model call within a token budget. */
 export const PackBuildRequest = {
   method: 'hexapla/pack/build',
@@ -3671,6 +3904,12 @@ export const RecordedNotification = {
 export const DriftNotification = {
   method: 'hexapla/event/drift',
   type: new NotificationType<DriftParams>('hexapla/event/drift'),
+} as const;
+
+/** An agent's memory changed: items were saved, removed, moved to another tier or put back. */
+export const MemoryNotification = {
+  method: 'hexapla/event/memory',
+  type: new NotificationType<MemoryParams>('hexapla/event/memory'),
 } as const;
 
 /** Another profile is in force in a session. */

@@ -1,0 +1,445 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"hexapla/layers"
+	"hexapla/storage"
+)
+
+// Limits of memory items.
+const (
+	maxItems        = 10_000 // of an agent
+	maxItemsAtOnce  = 1_000  // in one save
+	maxItemBytes    = 64 << 10
+	maxAgentBytes   = 256
+	maxAgentsListed = 1_000
+	maxLoadBytes    = 8 << 20 // of the contents of a load, and one item more
+)
+
+// MemoryItem is a memory item of an agent.
+type MemoryItem struct {
+	ID         string
+	Type       layers.ItemType
+	Tier       layers.Tier
+	Content    string
+	Tokens     int // of the content, o200k_base
+	Importance float64
+	Uses       int
+	Created    int64 // Unix ms
+	LastUsed   int64 // Unix ms; 0 if it was never loaded
+	Archived   bool
+}
+
+// ItemDraft is a memory item to be saved.
+type ItemDraft struct {
+	ID      string          `json:"id,omitempty"` // of an item that gets another content; "" for a new one
+	Type    layers.ItemType `json:"type"`
+	Content string          `json:"content"`
+}
+
+// MemorySave saves and removes items of an agent.
+type MemorySave struct {
+	Agent  string      `json:"agent,omitempty"` // the session's when empty
+	Items  []ItemDraft `json:"items,omitempty"`
+	Remove []string    `json:"remove,omitempty"`
+	Key    string      `json:"-"`
+}
+
+// SavedItem is the receipt of an item.
+type SavedItem struct {
+	ID         string
+	Tier       layers.Tier
+	Importance float64
+	Tokens     int
+}
+
+// MemoryReply is the receipt of a change of an agent's memory.
+type MemoryReply struct {
+	Items    []SavedItem // as they were sent
+	Removed  int
+	Change   *MemoryChange
+	Sequence int64 `json:"-"`
+}
+
+// agentOf returns the agent that a call is about: the one that is named, else the
+// session's.
+func (s *Session) agentOf(v storage.View, named string) (string, error) {
+	if len(named) > maxAgentBytes {
+		return "", &InvalidError{Path: "agent", Message: "too long", Limit: maxAgentBytes}
+	}
+	body, _, _, err := latest[sessionRecord](v, kindSession, s.ID)
+	if err != nil {
+		return "", err
+	}
+	agent := either(named, body.Agent)
+	if agent == "" {
+		return "", invalid("agent", "must be given: the session was opened without one")
+	}
+	if len(agent) > maxAgentBytes {
+		return "", &InvalidError{Path: "agent", Message: "too long", Limit: maxAgentBytes}
+	}
+	return agent, nil
+}
+
+// memoryOf reads the items of the agent that a call is about. An agent that is
+// named and has saved nothing is not known, unless it is the session's.
+func (s *Session) memoryOf(v storage.View, named string) (*tiers, error) {
+	agent, err := s.agentOf(v, named)
+	if err != nil {
+		return nil, err
+	}
+	t, err := tiersOf(v, agent)
+	if err == nil && t.length == 0 {
+		if own, none := s.agentOf(v, ""); none != nil || own != agent {
+			return nil, &NotFoundError{Path: "agent", Message: "no such agent has saved anything"}
+		}
+	}
+	return t, err
+}
+
+// check tells what is wrong with a save, without looking at the store.
+func (m *MemorySave) check(policy layers.MemoryPolicy) error {
+	switch {
+	case len(m.Items) == 0 && len(m.Remove) == 0:
+		return invalid("items", "there is nothing to save or to remove")
+	case len(m.Items) > maxItemsAtOnce:
+		return &InvalidError{Path: "items", Message: fmt.Sprintf("%d items, send at most %d at once", len(m.Items), maxItemsAtOnce), Limit: maxItemsAtOnce}
+	case len(m.Remove) > maxItems:
+		return &InvalidError{Path: "remove", Message: "too many items", Limit: maxItems}
+	}
+	for i := range m.Items {
+		item, path := &m.Items[i], fmt.Sprintf("items[%d]", i)
+		item.Content = asText(item.Content)
+		if _, ok := policy.Weight(item.Type); !ok {
+			return invalid(path+".type", "must be one of %q", layers.ItemTypes())
+		}
+		switch {
+		case item.Content == "":
+			return invalid(path+".content", "must not be empty")
+		case len(item.Content) > maxItemBytes:
+			return &TooLargeError{Path: path + ".content", Limit: maxItemBytes}
+		}
+	}
+	return nil
+}
+
+// SaveMemory saves items of an agent, gives them their tiers, and removes items.
+// All of it takes effect, or nothing: one item too many and nothing is saved.
+func (s *Session) SaveMemory(ctx context.Context, req MemorySave) (MemoryReply, error) {
+	ws := s.Workspace
+	if err := req.check(ws.opts.Memory); err != nil {
+		return MemoryReply{}, err
+	}
+	tokens := make([]int, len(req.Items))
+	for i := range req.Items {
+		tokens[i] = ws.standard().Count(req.Items[i].Content)
+	}
+	reply, receipt, err := write(ctx, ws, "memory/save", s.ID, req.Key, req, func(tx *storage.Tx) (MemoryReply, error) {
+		return s.saveMemory(tx, &req, tokens)
+	})
+	reply.Sequence = receipt.Seq
+	return reply, err
+}
+
+func (s *Session) saveMemory(tx *storage.Tx, req *MemorySave, tokens []int) (reply MemoryReply, err error) {
+	v, policy, now := tx.View(), s.Workspace.opts.Memory, s.Workspace.opts.Now()
+	agent, err := s.agentOf(v, req.Agent)
+	if err != nil {
+		return reply, err
+	}
+	t, err := tiersOf(v, agent)
+	if err != nil {
+		return reply, err
+	}
+	during, _, err := ongoing(v, s.ID)
+	if err != nil {
+		return reply, err
+	}
+	change := tiersRecord{Time: now}
+	for i, id := range req.Remove {
+		at, ok := t.at[id]
+		if !ok {
+			return reply, &NotFoundError{Path: fmt.Sprintf("remove[%d]", i), Message: "the agent has no such item"}
+		}
+		if slices.Contains(change.Gone, id) {
+			continue
+		}
+		change.Gone = append(change.Gone, id)
+		old := t.items[at]
+		tx.Put(storage.Draft{Kind: kindItem, ID: id, Parent: during, Body: encode(itemRecord{Agent: agent, Type: old.Type, Created: old.Created, Removed: true})})
+	}
+	fresh := 0
+	for i, item := range req.Items {
+		e := tierEntry{ID: item.ID, Type: item.Type, Created: now}
+		if item.ID == "" {
+			fresh++
+			e.ID = tx.NextID("i")
+		} else if at, ok := t.at[item.ID]; !ok || slices.Contains(change.Gone, item.ID) {
+			return reply, &NotFoundError{Path: fmt.Sprintf("items[%d].id", i), Message: "the agent has no such item"}
+		} else {
+			e.Uses, e.Last = t.items[at].Uses, t.items[at].Last
+		}
+		importance := e.importance(policy, now)
+		e.Tier = policy.TierOf(importance)
+		change.Set = append(change.Set, e)
+		tx.Put(storage.Draft{Kind: kindItem, ID: e.ID, Parent: during, Body: encode(itemRecord{
+			Agent: agent, Type: item.Type, Content: item.Content, Tokens: tokens[i], Created: now,
+		})})
+		reply.Items = append(reply.Items, SavedItem{ID: e.ID, Tier: e.Tier, Importance: importance, Tokens: tokens[i]})
+	}
+	if n := len(t.items) - len(change.Gone) + fresh; fresh > 0 && n > maxItems {
+		return MemoryReply{}, &InvalidError{Path: "items", Limit: maxItems, Message: fmt.Sprintf(
+			"the agent would have %d items, at most %d; nothing was saved: remove some", n, maxItems)}
+	}
+	t.put(tx, change)
+	reply.Removed, reply.Change = len(change.Gone), t.changed(nil)
+	return reply, nil
+}
+
+// MemoryLoad asks for items of an agent.
+type MemoryLoad struct {
+	Agent string        `json:"agent,omitempty"` // the session's when empty
+	Tiers []layers.Tier `json:"tiers,omitempty"` // HOT when empty
+	IDs   []string      `json:"ids,omitempty"`   // of these items alone, whatever their tiers
+	Limit int           `json:"limit,omitempty"` // 0 for no limit
+	// Peek reads without counting it as a use.
+	Peek bool   `json:"peek,omitempty"`
+	Key  string `json:"-"`
+}
+
+// LoadReply is an agent's items, the most important first.
+type LoadReply struct {
+	Agent    string
+	Items    []MemoryItem
+	More     int   // items that the limit left out
+	Sequence int64 `json:"-"`
+}
+
+func (m *MemoryLoad) check() error {
+	switch {
+	case m.Limit < 0:
+		return invalid("limit", "must not be negative")
+	case len(m.IDs) > maxItems:
+		return &InvalidError{Path: "ids", Message: "too many items", Limit: maxItems}
+	}
+	return checkTiers("tiers", m.Tiers)
+}
+
+func checkTiers(path string, tiers []layers.Tier) error {
+	for i, tier := range tiers {
+		if !slices.Contains(layers.Tiers(), tier) {
+			return invalid(fmt.Sprintf("%s[%d]", path, i), "must be one of %q", layers.Tiers())
+		}
+	}
+	return nil
+}
+
+// LoadMemory returns items of an agent and counts their use.
+func (s *Session) LoadMemory(ctx context.Context, req MemoryLoad) (LoadReply, error) {
+	if err := req.check(); err != nil {
+		return LoadReply{}, err
+	}
+	if req.Peek {
+		var reply LoadReply
+		err := s.Workspace.view(0, func(v storage.View) (err error) {
+			reply, _, err = s.loadMemory(v, &req)
+			reply.Sequence = v.Seq()
+			return err
+		})
+		return reply, err
+	}
+	reply, receipt, err := write(ctx, s.Workspace, "memory/load", s.ID, req.Key, req, func(tx *storage.Tx) (LoadReply, error) {
+		reply, t, err := s.loadMemory(tx.View(), &req)
+		if err != nil || len(reply.Items) == 0 {
+			return reply, err
+		}
+		change := tiersRecord{Time: s.Workspace.opts.Now()}
+		for i := range reply.Items {
+			change.Used = append(change.Used, reply.Items[i].ID)
+		}
+		t.put(tx, change)
+		return reply, nil
+	})
+	reply.Sequence = receipt.Seq
+	return reply, err
+}
+
+// loadMemory reads what is asked for: as it was before this use.
+func (s *Session) loadMemory(v storage.View, req *MemoryLoad) (LoadReply, *tiers, error) {
+	t, err := s.memoryOf(v, req.Agent)
+	if err != nil {
+		return LoadReply{}, nil, err
+	}
+	reply := LoadReply{Agent: t.agent, Items: []MemoryItem{}}
+	wanted := req.Tiers
+	if len(wanted) == 0 {
+		wanted = []layers.Tier{layers.TierHot}
+	}
+	var asked map[string]bool
+	if len(req.IDs) > 0 {
+		asked = make(map[string]bool, len(req.IDs))
+		for i, id := range req.IDs {
+			if _, ok := t.at[id]; !ok {
+				return reply, nil, &NotFoundError{Path: fmt.Sprintf("ids[%d]", i), Message: "the agent has no such item"}
+			}
+			asked[id] = true
+		}
+	}
+	found, err := t.read(v, s.Workspace.opts.Memory, s.Workspace.opts.Now(), func(e *tierEntry) bool {
+		if asked != nil {
+			return asked[e.ID]
+		}
+		return slices.Contains(wanted, e.Tier)
+	})
+	if err != nil {
+		return reply, nil, err
+	}
+	slices.SortStableFunc(found, func(a, b MemoryItem) int { return cmp.Compare(b.Importance, a.Importance) })
+	most, bytes := len(found), 0
+	if req.Limit > 0 {
+		most = min(most, req.Limit)
+	}
+	for i := range most {
+		if bytes += len(found[i].Content); bytes > maxLoadBytes {
+			most = i + 1
+			break
+		}
+	}
+	reply.More = len(found) - most
+	found = found[:most]
+	reply.Items = append(reply.Items, found...)
+	return reply, t, nil
+}
+
+// read returns the items that are wanted with their contents, as they were saved.
+// What was forgotten is left out.
+func (t *tiers) read(v storage.View, policy layers.MemoryPolicy, now int64, wanted func(*tierEntry) bool) ([]MemoryItem, error) {
+	var out []MemoryItem
+	for i := range t.items {
+		e := &t.items[i]
+		if !wanted(e) {
+			continue
+		}
+		body, ok, err := itemOf(v, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || body.Agent != t.agent {
+			continue
+		}
+		out = append(out, MemoryItem{
+			ID: e.ID, Type: e.Type, Tier: e.Tier, Content: body.Content, Tokens: body.Tokens, Importance: e.importance(policy, now),
+			Uses: e.Uses, Created: e.Created, LastUsed: e.Last, Archived: e.Archived,
+		})
+	}
+	return out, nil
+}
+
+// RetierMemory gives an agent's items the tiers of their importance now, as the
+// end of each task does.
+func (s *Session) RetierMemory(ctx context.Context, agent, key string) (MemoryReply, error) {
+	ws := s.Workspace
+	reply, receipt, err := write(ctx, ws, "memory/retier", s.ID, key, agent, func(tx *storage.Tx) (reply MemoryReply, err error) {
+		t, err := s.memoryOf(tx.View(), agent)
+		if err != nil {
+			return reply, err
+		}
+		now := ws.opts.Now()
+		moved, set := t.retier(ws.opts.Memory, now)
+		if len(moved) > 0 {
+			t.put(tx, tiersRecord{Time: now, Set: set})
+		}
+		reply.Change = t.changed(moved)
+		return reply, nil
+	})
+	reply.Sequence = receipt.Seq
+	return reply, err
+}
+
+// TierStats is what an agent has in a tier.
+type TierStats struct {
+	Tier   layers.Tier
+	Items  int
+	Tokens int64
+}
+
+// AgentStats is what an agent has.
+type AgentStats struct {
+	Agent    string
+	Tiers    []TierStats // all three, HOT first
+	Items    int
+	Tokens   int64
+	Archived int
+}
+
+// MemoryStats counts what an agent has; with no agent, what each agent of the
+// workspace has, in the order in which they first saved something.
+func (s *Session) MemoryStats(agent string) (stats []AgentStats, seq int64, err error) {
+	stats = []AgentStats{}
+	err = s.Workspace.view(0, func(v storage.View) error {
+		seq = v.Seq()
+		if agent != "" {
+			t, err := s.memoryOf(v, agent)
+			if err != nil {
+				return err
+			}
+			one, err := t.stats(v)
+			stats = append(stats, one)
+			return err
+		}
+		entries, err := v.List(listAgents, 0, maxAgentsListed)
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			record, ok, err := v.Latest(kindTiers, entry.ID)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			t, err := tiersOf(v, record.Parent)
+			if err != nil {
+				return err
+			}
+			one, err := t.stats(v)
+			if err != nil {
+				return err
+			}
+			stats = append(stats, one)
+		}
+		return nil
+	})
+	return stats, seq, err
+}
+
+func (t *tiers) stats(v storage.View) (AgentStats, error) {
+	out := AgentStats{Agent: t.agent}
+	for _, tier := range layers.Tiers() {
+		out.Tiers = append(out.Tiers, TierStats{Tier: tier})
+	}
+	for i := range t.items {
+		e := &t.items[i]
+		body, ok, err := itemOf(v, e.ID)
+		if err != nil {
+			return out, err
+		}
+		if !ok {
+			continue
+		}
+		at := &out.Tiers[slices.Index(layers.Tiers(), e.Tier)]
+		at.Items++
+		at.Tokens += int64(body.Tokens)
+		out.Items++
+		out.Tokens += int64(body.Tokens)
+		if e.Archived {
+			out.Archived++
+		}
+	}
+	return out, nil
+}
