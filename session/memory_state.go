@@ -55,6 +55,7 @@ type tiers struct {
 	agent  string
 	length int // of the agent's list
 	base   int
+	time   int64 // Unix ms of the newest change
 	items  []tierEntry
 	at     map[string]int // index in items, by id
 }
@@ -95,6 +96,7 @@ func (t *tiers) apply(body *tiersRecord) {
 	if body.Whole {
 		t.items, t.at = nil, make(map[string]int, len(body.Set))
 	}
+	t.time = max(t.time, body.Time)
 	for _, e := range body.Set {
 		if i, ok := t.at[e.ID]; ok {
 			t.items[i] = e

@@ -198,3 +198,78 @@ func TestT1_ItemsAreForgottenAndScrubbed(t *testing.T) {
 		t.Errorf("%d tokens, counted anew %d", got[0].Tokens, fresh.Items[0].Tokens)
 	}
 }
+
+// TestT3_HotItemsAreInPacks: HOT items of the session's agent stand in its packs,
+// within their share, and nobody else's; what is saved later stands behind the
+// stream and moves nothing in front; a pack of the past is built again the same;
+// without an item a pack is the same as without an agent.
+func TestT3_HotItemsAreInPacks(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(1_700_000_000_000)
+	plain := remembering(t, t.TempDir(), "", &now)
+	s := remembering(t, t.TempDir(), "coder", &now)
+	talk(t, plain, "What is a timer?", "It waits.")
+	talk(t, s, "What is a timer?", "It waits.")
+	without, before := pack(t, plain, 4000), pack(t, s, 4000)
+	if without.Checksum != before.Checksum {
+		t.Error("an agent without items has another pack than none")
+	}
+	saves(t, s, "other", session.ItemDraft{Type: layers.ItemTask, Content: "of the other agent"})
+	if after := pack(t, s, 4000); after.Pack.Text != before.Pack.Text {
+		t.Errorf("another agent's item is in the pack: %s", after.Pack.Text)
+	}
+	saves(t, s, "", session.ItemDraft{Type: layers.ItemTask, Content: "pause the timers"}, session.ItemDraft{Type: layers.ItemTestResult, Content: "a warm one"})
+	with := pack(t, s, 4000)
+	if !strings.Contains(with.Pack.Text, "pause the timers") || strings.Contains(with.Pack.Text, "a warm one") || with.Pack.Used() > 4000 {
+		t.Errorf("the pack is %s", with.Pack.Text)
+	}
+	if !strings.HasPrefix(with.Pack.Text, before.Pack.Branches.Context) {
+		t.Errorf("an item moved the prefix:\n%s\nbefore\n%s", with.Pack.Text, before.Pack.Text)
+	}
+	for i := range 40 { // the window moves on
+		talk(t, s, fmt.Sprintf("question %d", i), strings.Repeat(fmt.Sprintf("answer %d. ", i), 100))
+	}
+	moved := pack(t, s, 4000)
+	if at := strings.Index(moved.Pack.Text, "pause the timers"); at < 0 || at > moved.Pack.StableBytes || moved.Pack.Sections[0].Name != layers.SectionMemory {
+		t.Errorf("the item is at %d of %d stable bytes", at, moved.Pack.StableBytes)
+	}
+	large := strings.Repeat("a long piece of a specification. ", 100)
+	for range 5 {
+		saves(t, s, "", session.ItemDraft{Type: layers.ItemPRDSection, Content: large})
+	}
+	full := pack(t, s, 4000)
+	shown, dropped := 0, 0
+	for _, section := range full.Pack.Sections {
+		if section.Name == layers.SectionMemory {
+			shown += section.Tokens
+		}
+	}
+	for _, d := range full.Pack.Dropped {
+		if strings.HasPrefix(d.ID, "i") && d.Reason == layers.DropBudget {
+			dropped++
+		}
+	}
+	if shown == 0 || shown > 400 || dropped == 0 || full.Pack.Used() > 4000 {
+		t.Errorf("memory takes %d tokens of %d, %d drops are told: %+v", shown, full.Pack.Used(), dropped, full.Pack.Dropped)
+	}
+	for _, sum := range []string{before.Checksum, with.Checksum, moved.Checksum, full.Checksum} {
+		if p, err := s.Replay(t.Context(), sum); err != nil || p.Checksum != sum {
+			t.Errorf("replay: %+v, %v", p.Checksum, err)
+		}
+	}
+	if _, err := s.SaveMemory(t.Context(), session.MemorySave{Remove: []string{"i2"}}); err != nil {
+		t.Fatal(err)
+	}
+	if p := pack(t, s, 4000); strings.Contains(p.Pack.Text, "pause the timers") {
+		t.Error("an item that was removed is in the pack")
+	}
+	for _, total := range []int{300, 800, 20_000} {
+		if p, err := s.BuildPack(t.Context(), session.PackRequest{Budget: layers.Budget{Total: total}, Layout: layers.LayoutNarrativeFirst}); err != nil || p.Pack.Used() > total {
+			t.Errorf("%d tokens: %v", total, err)
+		}
+	}
+	if _, err := s.ExplainPack(t.Context(), session.PackRequest{Budget: layers.Budget{Total: 4000}}, true); err != nil {
+		t.Error(err)
+	}
+}

@@ -1170,10 +1170,10 @@ export interface PackCandidate {
   /** 0 to 5; -1 for system and input. */
   layer: integer;
   /**
-   * Where it stands, or would stand: "system", "pins", "headers", "summaries",
+   * Where it stands, or would stand: "system", "pins", "memory", "headers", "summaries",
    * "currentContext", "errors", "names", "activeMemory", "retrieved" or "input".
    */
-  section: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'errors' | 'names' | 'activeMemory' | 'retrieved' | 'input';
+  section: 'system' | 'pins' | 'memory' | 'headers' | 'summaries' | 'currentContext' | 'errors' | 'names' | 'activeMemory' | 'retrieved' | 'input';
   /**
    * The detail it is shown in, as in PackItem, or "none" when it is out: "header", "summary",
    * "full", "excerpt", "brief", "line", "digest", "roster" (names that were used before),
@@ -2631,12 +2631,12 @@ export interface PackTokens {
 /** Section is a run of items of one layer. */
 export interface Section {
   /**
-   * "system", "pins", "headers", "summaries", "currentContext", "errors" (open ones that are
-   * out of view since the last fold), "names" (the roster of what is out of view),
+   * "system", "pins", "memory", "headers", "summaries", "currentContext", "errors" (open ones
+   * that are out of view since the last fold), "names" (the roster of what is out of view),
    * "activeMemory", "retrieved" or "input".
    */
-  name: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'errors' | 'names' | 'activeMemory' | 'retrieved' | 'input';
-  /** 0 to 5; -1 for system, pins, errors and input. */
+  name: 'system' | 'pins' | 'memory' | 'headers' | 'summaries' | 'currentContext' | 'errors' | 'names' | 'activeMemory' | 'retrieved' | 'input';
+  /** 0 to 5; -1 for system, pins, memory, errors and input. */
   layer: integer;
   /** Tokens it may use, after unused shares have flowed on. */
   allowance: integer;
@@ -2972,10 +2972,10 @@ export interface Loss {
   /** As in PackItem. */
   id: string;
   /**
-   * Name of the section that it stood in: "system", "pins", "headers", "summaries",
+   * Name of the section that it stood in: "system", "pins", "memory", "headers", "summaries",
    * "currentContext", "names", "activeMemory", "retrieved" or "input".
    */
-  section: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'names' | 'activeMemory' | 'retrieved' | 'input';
+  section: 'system' | 'pins' | 'memory' | 'headers' | 'summaries' | 'currentContext' | 'names' | 'activeMemory' | 'retrieved' | 'input';
   /** The detail it had, as in PackItem. */
   from: string;
   /** The detail it has; "none" when it is out. */

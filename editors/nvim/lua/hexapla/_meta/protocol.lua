@@ -675,7 +675,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.PackCandidate
 ---@field id string # As in PackItem; "currentContext:update" for a newer current context behind the stream.
 ---@field layer integer # 0 to 5; -1 for system and input.
----@field section "system"|"pins"|"headers"|"summaries"|"currentContext"|"errors"|"names"|"activeMemory"|"retrieved"|"input" # Where it stands, or would stand: "system", "pins", "headers", "summaries", "currentContext", "errors", "names", "activeMemory", "retrieved" or "input".
+---@field section "system"|"pins"|"memory"|"headers"|"summaries"|"currentContext"|"errors"|"names"|"activeMemory"|"retrieved"|"input" # Where it stands, or would stand: "system", "pins", "memory", "headers", "summaries", "currentContext", "errors", "names", "activeMemory", "retrieved" or "input".
 ---@field detail "none"|"header"|"summary"|"full"|"excerpt"|"brief"|"line"|"digest"|"roster"|"rollup"|"changed"|"heading" # The detail it is shown in, as in PackItem, or "none" when it is out: "header", "summary", "full", "excerpt", "brief", "line", "digest", "roster" (names that were used before), "rollup", "changed" or "heading".
 ---@field tokens integer # Tokens that it takes; 0 when it is out.
 ---@field fullDetail "header"|"summary"|"full"|"brief"|"line"|"digest"|"roster"|"rollup"|"heading" # The most detail that it could be shown in: "header", "summary", "full", "brief", "line", "digest", "roster", "rollup" or "heading".
@@ -1389,8 +1389,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 
 ---Section is a run of items of one layer.
 ---@class hexapla.Section
----@field name "system"|"pins"|"headers"|"summaries"|"currentContext"|"errors"|"names"|"activeMemory"|"retrieved"|"input" # "system", "pins", "headers", "summaries", "currentContext", "errors" (open ones that are out of view since the last fold), "names" (the roster of what is out of view), "activeMemory", "retrieved" or "input".
----@field layer integer # 0 to 5; -1 for system, pins, errors and input.
+---@field name "system"|"pins"|"memory"|"headers"|"summaries"|"currentContext"|"errors"|"names"|"activeMemory"|"retrieved"|"input" # "system", "pins", "memory", "headers", "summaries", "currentContext", "errors" (open ones that are out of view since the last fold), "names" (the roster of what is out of view), "activeMemory", "retrieved" or "input".
+---@field layer integer # 0 to 5; -1 for system, pins, memory, errors and input.
 ---@field allowance integer # Tokens it may use, after unused shares have flowed on.
 ---@field tokens integer # Tokens of the section.
 ---@field items hexapla.PackItem[] # What is in it, in order.
@@ -1555,7 +1555,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---Loss is a thing that a pack shows in less detail than the one before, or not at all.
 ---@class hexapla.Loss
 ---@field id string # As in PackItem.
----@field section "system"|"pins"|"headers"|"summaries"|"currentContext"|"names"|"activeMemory"|"retrieved"|"input" # Name of the section that it stood in: "system", "pins", "headers", "summaries", "currentContext", "names", "activeMemory", "retrieved" or "input".
+---@field section "system"|"pins"|"memory"|"headers"|"summaries"|"currentContext"|"names"|"activeMemory"|"retrieved"|"input" # Name of the section that it stood in: "system", "pins", "memory", "headers", "summaries", "currentContext", "names", "activeMemory", "retrieved" or "input".
 ---@field from string # The detail it had, as in PackItem.
 ---@field to string # The detail it has; "none" when it is out.
 ---@field fromTokens integer # Tokens it had.
