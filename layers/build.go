@@ -111,8 +111,8 @@ type scarcity struct {
 // layOut gives out the room and returns the tokens that the result takes.
 func (b *builder) layOut(s scarcity) (int, error) {
 	in, room := b.in, max(b.room, 0)
-	memory := b.remember(room, s.bare)
-	room -= memory
+	share, memory := b.remember(room, s.bare)
+	room -= share
 	current, active, headers, summaries, retrieved := in.Policy.Shares(room)
 	b.dropped = nil
 	b.headers, b.summaries, b.update = nil, nil, Item{}

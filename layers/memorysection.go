@@ -11,7 +11,8 @@ type MemoryInput struct {
 	// were saved: they stand in front and stay as they are. Since are those that
 	// became HOT or changed after that; they stand behind the stream.
 	Front, Since []RankedItem
-	// SharePercent is what all of them may take of the context.
+	// SharePercent is what all of them may take of the context. It is set aside, so
+	// that what is saved moves nothing else; 0 where the agent never saved anything.
 	SharePercent int
 }
 
@@ -22,17 +23,17 @@ type RankedItem struct {
 }
 
 // remember chooses the memory items that are shown in a room, those that count for
-// most first, and returns what they take. What gives way stays in the list without
-// a text.
-func (b *builder) remember(room int, bare bool) int {
+// most first, and returns their share of it and what they take. What gives way
+// stays in the list without a text.
+func (b *builder) remember(room int, bare bool) (share, used int) {
 	b.memory, b.since = nil, nil
 	m := &b.in.Memory
-	share := room * m.SharePercent / 100
+	share = room * m.SharePercent / 100
 	if bare {
 		share = 0
 	}
-	front := pickItems(&b.memory, m.Front, share)
-	return front + pickItems(&b.since, m.Since, share-front)
+	used = pickItems(&b.memory, m.Front, share)
+	return share, used + pickItems(&b.since, m.Since, share-used)
 }
 
 func pickItems(to *[]Item, items []RankedItem, room int) (used int) {
