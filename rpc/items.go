@@ -13,21 +13,13 @@ func (b *backend) memorySave(ctx context.Context, p *wire.MemorySaveParams) (*wi
 	if err != nil {
 		return nil, domainError(err)
 	}
-	req := session.MemorySave{Agent: p.Agent, Remove: p.Remove, Key: p.Key}
-	for _, item := range p.Items {
-		req.Items = append(req.Items, session.ItemDraft{ID: item.ID, Type: layers.ItemType(item.Type), Content: item.Content})
-	}
-	reply, err := s.SaveMemory(ctx, req)
+	reply, err := s.SaveMemory(ctx, session.MemorySave{Agent: p.Agent, Items: draftsFromWire(p.Items), Remove: p.Remove, Key: p.Key})
 	if err != nil {
 		return nil, domainError(err)
 	}
 	b.recorded(p.Session, wire.MethodMemorySave, reply.Sequence, "")
 	b.remembered(p.Session, "save", reply.Change, reply.Sequence)
-	out := &wire.MemorySaveResult{Items: []wire.MemorySaved{}, Removed: reply.Removed, Memory: countsToWire(reply.Change), Sequence: reply.Sequence}
-	for _, item := range reply.Items {
-		out.Items = append(out.Items, wire.MemorySaved{ID: item.ID, Tier: string(item.Tier), Importance: item.Importance, Tokens: item.Tokens})
-	}
-	return out, nil
+	return &wire.MemorySaveResult{Items: savedToWire(reply.Items), Removed: reply.Removed, Memory: countsToWire(reply.Change), Sequence: reply.Sequence}, nil
 }
 
 func (b *backend) memoryLoad(ctx context.Context, p *wire.MemoryLoadParams) (*wire.MemoryLoadResult, error) {

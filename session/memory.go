@@ -134,36 +134,44 @@ func (s *Session) SaveMemory(ctx context.Context, req MemorySave) (MemoryReply, 
 	if err := req.check(ws.opts.Memory); err != nil {
 		return MemoryReply{}, err
 	}
-	tokens := make([]int, len(req.Items))
-	for i := range req.Items {
-		tokens[i] = ws.standard().Count(req.Items[i].Content)
-	}
+	tokens := req.count(ws.standard())
 	reply, receipt, err := write(ctx, ws, "memory/save", s.ID, req.Key, req, func(tx *storage.Tx) (MemoryReply, error) {
-		return s.saveMemory(tx, &req, tokens)
+		reply, _, err := s.saveMemory(tx, &req, tokens)
+		return reply, err
 	})
 	reply.Sequence = receipt.Seq
 	return reply, err
 }
 
-func (s *Session) saveMemory(tx *storage.Tx, req *MemorySave, tokens []int) (reply MemoryReply, err error) {
+// count returns the tokens of each item.
+func (m *MemorySave) count(counter layers.Counter) []int {
+	tokens := make([]int, len(m.Items))
+	for i := range m.Items {
+		tokens[i] = counter.Count(m.Items[i].Content)
+	}
+	return tokens
+}
+
+// saveMemory returns the agent's items as they are then, as well.
+func (s *Session) saveMemory(tx *storage.Tx, req *MemorySave, tokens []int) (reply MemoryReply, t *tiers, err error) {
 	v, policy, now := tx.View(), s.Workspace.opts.Memory, s.Workspace.opts.Now()
 	agent, err := s.agentOf(v, req.Agent)
 	if err != nil {
-		return reply, err
+		return reply, t, err
 	}
-	t, err := tiersOf(v, agent)
+	t, err = tiersOf(v, agent)
 	if err != nil {
-		return reply, err
+		return reply, t, err
 	}
 	during, _, err := ongoing(v, s.ID)
 	if err != nil {
-		return reply, err
+		return reply, t, err
 	}
 	change := tiersRecord{Time: now}
 	for i, id := range req.Remove {
 		at, ok := t.at[id]
 		if !ok {
-			return reply, &NotFoundError{Path: fmt.Sprintf("remove[%d]", i), Message: "the agent has no such item"}
+			return reply, t, &NotFoundError{Path: fmt.Sprintf("remove[%d]", i), Message: "the agent has no such item"}
 		}
 		if slices.Contains(change.Gone, id) {
 			continue
@@ -179,7 +187,7 @@ func (s *Session) saveMemory(tx *storage.Tx, req *MemorySave, tokens []int) (rep
 			fresh++
 			e.ID = tx.NextID("i")
 		} else if at, ok := t.at[item.ID]; !ok || slices.Contains(change.Gone, item.ID) {
-			return reply, &NotFoundError{Path: fmt.Sprintf("items[%d].id", i), Message: "the agent has no such item"}
+			return reply, t, &NotFoundError{Path: fmt.Sprintf("items[%d].id", i), Message: "the agent has no such item"}
 		} else {
 			e.Uses, e.Last = t.items[at].Uses, t.items[at].Last
 		}
@@ -192,12 +200,12 @@ func (s *Session) saveMemory(tx *storage.Tx, req *MemorySave, tokens []int) (rep
 		reply.Items = append(reply.Items, SavedItem{ID: e.ID, Tier: e.Tier, Importance: importance, Tokens: tokens[i]})
 	}
 	if n := len(t.items) - len(change.Gone) + fresh; fresh > 0 && n > maxItems {
-		return MemoryReply{}, &InvalidError{Path: "items", Limit: maxItems, Message: fmt.Sprintf(
+		return MemoryReply{}, t, &InvalidError{Path: "items", Limit: maxItems, Message: fmt.Sprintf(
 			"the agent would have %d items, at most %d; nothing was saved: remove some", n, maxItems)}
 	}
 	t.put(tx, change)
 	reply.Removed, reply.Change = len(change.Gone), t.changed(nil)
-	return reply, nil
+	return reply, t, nil
 }
 
 // MemoryLoad asks for items of an agent.
@@ -299,20 +307,25 @@ func (s *Session) loadMemory(v storage.View, req *MemoryLoad) (LoadReply, *tiers
 		return reply, nil, err
 	}
 	slices.SortStableFunc(found, func(a, b MemoryItem) int { return cmp.Compare(b.Importance, a.Importance) })
-	most, bytes := len(found), 0
+	most := loadable(found)
 	if req.Limit > 0 {
 		most = min(most, req.Limit)
-	}
-	for i := range most {
-		if bytes += len(found[i].Content); bytes > maxLoadBytes {
-			most = i + 1
-			break
-		}
 	}
 	reply.More = len(found) - most
 	found = found[:most]
 	reply.Items = append(reply.Items, found...)
 	return reply, t, nil
+}
+
+// loadable returns how many items fit into a reply.
+func loadable(items []MemoryItem) int {
+	bytes := 0
+	for i := range items {
+		if bytes += len(items[i].Content); bytes > maxLoadBytes {
+			return i + 1
+		}
+	}
+	return len(items)
 }
 
 // read returns the items that are wanted with their contents, as they were saved.

@@ -136,7 +136,7 @@ func (e *tierEntry) use(now int64) {
 // put writes a change, or all there is once there are many changes.
 func (t *tiers) put(tx *storage.Tx, change tiersRecord) {
 	t.apply(&change)
-	if t.length == 0 || t.length-t.base >= maxTierChanges || len(change.Set) > 0 && len(change.Set) >= len(t.items)/2 {
+	if t.length == 0 || change.Whole || t.length-t.base >= maxTierChanges || len(change.Set) > 0 && len(change.Set) >= len(t.items)/2 {
 		change = tiersRecord{Whole: true, Time: change.Time, Set: t.items}
 		t.base = t.length
 	}

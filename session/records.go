@@ -35,6 +35,7 @@ const (
 	kindProfile       = "profile"
 	kindItem          = "item"
 	kindTiers         = "tiers"
+	kindCheckpoint    = "checkpoint"
 )
 
 // Counters of a workspace.

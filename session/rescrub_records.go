@@ -352,6 +352,8 @@ func (r *rescrubbing) list(name string) string {
 		to = "usage/" + r.name(model)
 	} else if agent, ok := strings.CutPrefix(name, "tiers/"); ok {
 		to = "tiers/" + r.name(agent)
+	} else if agent, ok := strings.CutPrefix(name, "checkpoints/"); ok {
+		to = "checkpoints/" + r.name(agent)
 	}
 	r.lists[name] = to
 	return to

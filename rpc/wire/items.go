@@ -187,6 +187,144 @@ type MemoryStatsResult struct {
 	Sequence int64 `json:"sequence"`
 }
 
+// MemoryFlashSaveParams saves what an agent holds when its context is nearly full.
+type MemoryFlashSaveParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// The agent; the session's when absent.
+	Agent string `json:"agent,omitempty"`
+	// Items to be saved in the same write, as in memory/save.
+	Items []MemoryDraft `json:"items,omitempty"`
+	// What the agent's context takes now.
+	Tokens int `json:"tokens,omitempty"`
+	// What it may take at most. The save is due from 80 % of it on; with no limit
+	// it is always due.
+	Limit int `json:"limit,omitempty"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// MemoryCheckpoint is a state of an agent's memory that can be had again.
+type MemoryCheckpoint struct {
+	// Its id.
+	ID string `json:"id"`
+	// Unix milliseconds.
+	Time int64 `json:"time"`
+	// HOT items.
+	Hot int `json:"hot"`
+	// WARM items.
+	Warm int `json:"warm"`
+	// COLD items.
+	Cold int `json:"cold"`
+	// Items that the flash save archived.
+	Archived int `json:"archived"`
+	// The sequence number of the checkpoint.
+	Sequence int64 `json:"sequence"`
+}
+
+// MemoryFlashSaveResult is the receipt of a flash save.
+type MemoryFlashSaveResult struct {
+	// False where the context is not full enough: then nothing was written.
+	Due bool `json:"due"`
+	// How full it is, in percent; absent without a limit.
+	Percent int `json:"percent,omitempty"`
+	// The checkpoint; absent where none was due.
+	Checkpoint *MemoryCheckpoint `json:"checkpoint,omitempty"`
+	// The items, in the order in which they were sent.
+	Items []MemorySaved `json:"items"`
+	// The HOT items, with which the agent goes on after it cleared its context, in
+	// the order in which they were saved; at most 8 MiB of contents.
+	Hot []MemoryItem `json:"hot"`
+	// What the agent has now.
+	Memory MemoryCounts `json:"memory"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
+}
+
+// MemoryCheckpointsParams asks for an agent's checkpoints.
+type MemoryCheckpointsParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// The agent; the session's when absent.
+	Agent string `json:"agent,omitempty"`
+	// At most so many, up to 1,000; 50 when absent.
+	Limit int `json:"limit,omitempty"`
+}
+
+// MemoryCheckpointsResult lists checkpoints.
+type MemoryCheckpointsResult struct {
+	// Newest first.
+	Checkpoints []MemoryCheckpoint `json:"checkpoints"`
+	// How many the agent has.
+	Total int `json:"total"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
+// MemoryRestoreParams puts an agent's memory back.
+type MemoryRestoreParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// The agent; the session's when absent.
+	Agent string `json:"agent,omitempty"`
+	// The id of one of its checkpoints.
+	Checkpoint string `json:"checkpoint"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// MemoryRestoreResult tells what the agent has again.
+type MemoryRestoreResult struct {
+	// Items that came after the checkpoint and were removed.
+	Removed int `json:"removed"`
+	// What the agent has now.
+	Memory MemoryCounts `json:"memory"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
+// MemoryHeld is an item that a client holds.
+type MemoryHeld struct {
+	// The item's id.
+	ID string `json:"id"`
+	// SHA-256 of its content in UTF-8, as lower case hex.
+	SHA256 string `json:"sha256"`
+}
+
+// MemoryDiffParams asks what is other than a client, or a checkpoint, has it.
+type MemoryDiffParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// The agent; the session's when absent.
+	Agent string `json:"agent,omitempty"`
+	// What the client holds, at most 10,000 items.
+	Held []MemoryHeld `json:"held,omitempty"`
+	// The id of a checkpoint to compare with instead.
+	Checkpoint string `json:"checkpoint,omitempty"`
+	// "HOT", "WARM" and "COLD"; HOT alone when absent.
+	Tiers []string `json:"tiers,omitempty"`
+}
+
+// MemoryDiffResult is what to change.
+type MemoryDiffResult struct {
+	// The agent.
+	Agent string `json:"agent"`
+	// Items of the tiers that are not held.
+	Added []MemoryItem `json:"added"`
+	// Items that are held with another content.
+	Changed []MemoryItem `json:"changed"`
+	// Ids of items that are held and are not in the tiers, or not there at all.
+	Removed []string `json:"removed"`
+	// Items that are held as they are.
+	Unchanged int `json:"unchanged"`
+	// Items that 8 MiB of contents left out: ask again with what is held then.
+	More int `json:"more,omitempty"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
 // MemoryParams tells that an agent's memory changed.
 type MemoryParams struct {
 	// The session in which it did.

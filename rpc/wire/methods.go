@@ -80,6 +80,10 @@ const (
 	MethodMemoryLoad           = "hexapla/memory/load"
 	MethodMemoryRetier         = "hexapla/memory/retier"
 	MethodMemoryStats          = "hexapla/memory/stats"
+	MethodMemoryFlashSave      = "hexapla/memory/flashSave"
+	MethodMemoryCheckpoints    = "hexapla/memory/checkpoints"
+	MethodMemoryRestore        = "hexapla/memory/restore"
+	MethodMemoryDiff           = "hexapla/memory/diff"
 	EventMemory                = "hexapla/event/memory"
 	MethodPackBuild            = "hexapla/pack/build"
 	MethodBudgetReport         = "hexapla/budget/report"
@@ -181,6 +185,14 @@ func Methods() []Method {
 			"Gives an agent's memory items the tiers of their importance now, as the end of each task does.", KindNotFound, KindOpIDReused),
 		request[MemoryStatsParams, MemoryStatsResult](MethodMemoryStats, ClassRead,
 			"Counts the memory items and tokens of each agent, by tier.", KindNotFound),
+		request[MemoryFlashSaveParams, MemoryFlashSaveResult](MethodMemoryFlashSave, ClassWrite,
+			"Saves an agent's memory when its context is nearly full: a checkpoint, COLD items archived, HOT ones to go on with.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull, KindQuota),
+		request[MemoryCheckpointsParams, MemoryCheckpointsResult](MethodMemoryCheckpoints, ClassRead,
+			"Lists an agent's checkpoints, newest first.", KindNotFound),
+		request[MemoryRestoreParams, MemoryRestoreResult](MethodMemoryRestore, ClassWrite,
+			"Puts an agent's memory back to what it was at a checkpoint.", KindNotFound, KindOpIDReused, KindStorageFull, KindQuota),
+		request[MemoryDiffParams, MemoryDiffResult](MethodMemoryDiff, ClassRead,
+			"Compares by SHA-256 what a client holds, or a checkpoint has, with an agent's memory items.", KindNotFound),
 		request[PackBuildParams, PackBuildResult](MethodPackBuild, ClassRead,
 			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall),
 		request[BudgetReportParams, BudgetReportResult](MethodBudgetReport, ClassWrite,

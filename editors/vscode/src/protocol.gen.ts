@@ -1573,6 +1573,148 @@ export interface MemoryStatsResult {
   sequence: integer;
 }
 
+/** MemoryFlashSaveParams saves what an agent holds when its context is nearly full. */
+export interface MemoryFlashSaveParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** Items to be saved in the same write, as in memory/save. */
+  items?: MemoryDraft[];
+  /** What the agent's context takes now. */
+  tokens?: integer;
+  /**
+   * What it may take at most. The save is due from 80 % of it on; with no limit it is always
+   * due.
+   */
+  limit?: integer;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** MemoryCheckpoint is a state of an agent's memory that can be had again. */
+export interface MemoryCheckpoint {
+  /** Its id. */
+  id: string;
+  /** Unix milliseconds. */
+  time: integer;
+  /** HOT items. */
+  hot: integer;
+  /** WARM items. */
+  warm: integer;
+  /** COLD items. */
+  cold: integer;
+  /** Items that the flash save archived. */
+  archived: integer;
+  /** The sequence number of the checkpoint. */
+  sequence: integer;
+}
+
+/** MemoryFlashSaveResult is the receipt of a flash save. */
+export interface MemoryFlashSaveResult {
+  /** False where the context is not full enough: then nothing was written. */
+  due: boolean;
+  /** How full it is, in percent; absent without a limit. */
+  percent?: integer;
+  /** The checkpoint; absent where none was due. */
+  checkpoint?: MemoryCheckpoint;
+  /** The items, in the order in which they were sent. */
+  items: MemorySaved[];
+  /**
+   * The HOT items, with which the agent goes on after it cleared its context, in the order in
+   * which they were saved; at most 8 MiB of contents.
+   */
+  hot: MemoryItem[];
+  /** What the agent has now. */
+  memory: MemoryCounts;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** MemoryCheckpointsParams asks for an agent's checkpoints. */
+export interface MemoryCheckpointsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** At most so many, up to 1,000; 50 when absent. */
+  limit?: integer;
+}
+
+/** MemoryCheckpointsResult lists checkpoints. */
+export interface MemoryCheckpointsResult {
+  /** Newest first. */
+  checkpoints: MemoryCheckpoint[];
+  /** How many the agent has. */
+  total: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** MemoryRestoreParams puts an agent's memory back. */
+export interface MemoryRestoreParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** The id of one of its checkpoints. */
+  checkpoint: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** MemoryRestoreResult tells what the agent has again. */
+export interface MemoryRestoreResult {
+  /** Items that came after the checkpoint and were removed. */
+  removed: integer;
+  /** What the agent has now. */
+  memory: MemoryCounts;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** MemoryHeld is an item that a client holds. */
+export interface MemoryHeld {
+  /** The item's id. */
+  id: string;
+  /** SHA-256 of its content in UTF-8, as lower case hex. */
+  sha256: string;
+}
+
+/** MemoryDiffParams asks what is other than a client, or a checkpoint, has it. */
+export interface MemoryDiffParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** What the client holds, at most 10,000 items. */
+  held?: MemoryHeld[];
+  /** The id of a checkpoint to compare with instead. */
+  checkpoint?: string;
+  /** "HOT", "WARM" and "COLD"; HOT alone when absent. */
+  tiers?: string[];
+}
+
+/** MemoryDiffResult is what to change. */
+export interface MemoryDiffResult {
+  /** The agent. */
+  agent: string;
+  /** Items of the tiers that are not held. */
+  added: MemoryItem[];
+  /** Items that are held with another content. */
+  changed: MemoryItem[];
+  /** Ids of items that are held and are not in the tiers, or not there at all. */
+  removed: string[];
+  /** Items that are held as they are. */
+  unchanged: integer;
+  /** Items that 8 MiB of contents left out: ask again with what is held then. */
+  more?: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
 /** MemoryParams tells that an agent's memory changed. */
 export interface MemoryParams {
   /** The session in which it did. */
@@ -3784,6 +3926,33 @@ export const MemoryRetierRequest = {
 export const MemoryStatsRequest = {
   method: 'hexapla/memory/stats',
   type: new RequestType<MemoryStatsParams, MemoryStatsResult, ErrorData>('hexapla/memory/stats'),
+} as const;
+
+/**
+ * Saves an agent's memory when its context is nearly full: a checkpoint, COLD items archived,
+ * HOT ones to go on with.
+ */
+export const MemoryFlashSaveRequest = {
+  method: 'hexapla/memory/flashSave',
+  type: new RequestType<MemoryFlashSaveParams, MemoryFlashSaveResult, ErrorData>('hexapla/memory/flashSave'),
+} as const;
+
+/** Lists an agent's checkpoints, newest first. */
+export const MemoryCheckpointsRequest = {
+  method: 'hexapla/memory/checkpoints',
+  type: new RequestType<MemoryCheckpointsParams, MemoryCheckpointsResult, ErrorData>('hexapla/memory/checkpoints'),
+} as const;
+
+/** Puts an agent's memory back to what it was at a checkpoint. */
+export const MemoryRestoreRequest = {
+  method: 'hexapla/memory/restore',
+  type: new RequestType<MemoryRestoreParams, MemoryRestoreResult, ErrorData>('hexapla/memory/restore'),
+} as const;
+
+/** Compares by SHA-256 what a client holds, or a checkpoint has, with an agent's memory items. */
+export const MemoryDiffRequest = {
+  method: 'hexapla/memory/diff',
+  type: new RequestType<MemoryDiffParams, MemoryDiffResult, ErrorData>('hexapla/memory/diff'),
 } as const;
 
 /** Builds the context for the next model call within a token budget. */

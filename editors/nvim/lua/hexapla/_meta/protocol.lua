@@ -40,6 +40,10 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/memory/load" # Loads an agent's memory items, HOT ones unless others are asked for, and counts their use.
 ---| "hexapla/memory/retier" # Gives an agent's memory items the tiers of their importance now, as the end of each task does.
 ---| "hexapla/memory/stats" # Counts the memory items and tokens of each agent, by tier.
+---| "hexapla/memory/flashSave" # Saves an agent's memory when its context is nearly full: a checkpoint, COLD items archived, HOT ones to go on with.
+---| "hexapla/memory/checkpoints" # Lists an agent's checkpoints, newest first.
+---| "hexapla/memory/restore" # Puts an agent's memory back to what it was at a checkpoint.
+---| "hexapla/memory/diff" # Compares by SHA-256 what a client holds, or a checkpoint has, with an agent's memory items.
 ---| "hexapla/pack/build" # Builds the context for the next model call within a token budget.
 ---| "hexapla/budget/report" # Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.
 ---| "hexapla/pack/replay" # Builds a past pack again from the store and compares checksums.
@@ -886,6 +890,84 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---MemoryStatsResult is what agents have.
 ---@class hexapla.MemoryStatsResult
 ---@field agents hexapla.MemoryAgentStats[] # In the order in which they first saved something.
+---@field sequence integer # The workspace's newest sequence number.
+
+---MemoryFlashSaveParams saves what an agent holds when its context is nearly full.
+---@class hexapla.MemoryFlashSaveParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; the session's when absent.
+---@field items? hexapla.MemoryDraft[] # Items to be saved in the same write, as in memory/save.
+---@field tokens? integer # What the agent's context takes now.
+---@field limit? integer # What it may take at most. The save is due from 80 % of it on; with no limit it is always due.
+---@field key? string # Idempotency key.
+
+---MemoryCheckpoint is a state of an agent's memory that can be had again.
+---@class hexapla.MemoryCheckpoint
+---@field id string # Its id.
+---@field time integer # Unix milliseconds.
+---@field hot integer # HOT items.
+---@field warm integer # WARM items.
+---@field cold integer # COLD items.
+---@field archived integer # Items that the flash save archived.
+---@field sequence integer # The sequence number of the checkpoint.
+
+---MemoryFlashSaveResult is the receipt of a flash save.
+---@class hexapla.MemoryFlashSaveResult
+---@field due boolean # False where the context is not full enough: then nothing was written.
+---@field percent? integer # How full it is, in percent; absent without a limit.
+---@field checkpoint? hexapla.MemoryCheckpoint # The checkpoint; absent where none was due.
+---@field items hexapla.MemorySaved[] # The items, in the order in which they were sent.
+---@field hot hexapla.MemoryItem[] # The HOT items, with which the agent goes on after it cleared its context, in the order in which they were saved; at most 8 MiB of contents.
+---@field memory hexapla.MemoryCounts # What the agent has now.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---MemoryCheckpointsParams asks for an agent's checkpoints.
+---@class hexapla.MemoryCheckpointsParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; the session's when absent.
+---@field limit? integer # At most so many, up to 1,000; 50 when absent.
+
+---MemoryCheckpointsResult lists checkpoints.
+---@class hexapla.MemoryCheckpointsResult
+---@field checkpoints hexapla.MemoryCheckpoint[] # Newest first.
+---@field total integer # How many the agent has.
+---@field sequence integer # The workspace's newest sequence number.
+
+---MemoryRestoreParams puts an agent's memory back.
+---@class hexapla.MemoryRestoreParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; the session's when absent.
+---@field checkpoint string # The id of one of its checkpoints.
+---@field key? string # Idempotency key.
+
+---MemoryRestoreResult tells what the agent has again.
+---@class hexapla.MemoryRestoreResult
+---@field removed integer # Items that came after the checkpoint and were removed.
+---@field memory hexapla.MemoryCounts # What the agent has now.
+---@field sequence integer # The workspace's newest sequence number.
+
+---MemoryHeld is an item that a client holds.
+---@class hexapla.MemoryHeld
+---@field id string # The item's id.
+---@field sha256 string # SHA-256 of its content in UTF-8, as lower case hex.
+
+---MemoryDiffParams asks what is other than a client, or a checkpoint, has it.
+---@class hexapla.MemoryDiffParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; the session's when absent.
+---@field held? hexapla.MemoryHeld[] # What the client holds, at most 10,000 items.
+---@field checkpoint? string # The id of a checkpoint to compare with instead.
+---@field tiers? string[] # "HOT", "WARM" and "COLD"; HOT alone when absent.
+
+---MemoryDiffResult is what to change.
+---@class hexapla.MemoryDiffResult
+---@field agent string # The agent.
+---@field added hexapla.MemoryItem[] # Items of the tiers that are not held.
+---@field changed hexapla.MemoryItem[] # Items that are held with another content.
+---@field removed string[] # Ids of items that are held and are not in the tiers, or not there at all.
+---@field unchanged integer # Items that are held as they are.
+---@field more? integer # Items that 8 MiB of contents left out: ask again with what is held then.
 ---@field sequence integer # The workspace's newest sequence number.
 
 ---MemoryParams tells that an agent's memory changed.
