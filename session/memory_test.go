@@ -273,3 +273,40 @@ func TestT3_HotItemsAreInPacks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestT4_ColdItemsAreArchived: a flash save archives what is COLD; that stays so
+// until it is loaded, whatever the tiers of its use would be; a restore brings the
+// state of the checkpoint back, but nothing that was forgotten.
+func TestT4_ColdItemsAreArchived(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(1_700_000_000_000)
+	s := remembering(t, t.TempDir(), "coder", &now)
+	saves(t, s, "", session.ItemDraft{Type: layers.ItemTask, Content: "an old one"})
+	now.Add((24 * 20 * time.Hour).Milliseconds())
+	saves(t, s, "", session.ItemDraft{Type: layers.ItemTask, Content: "a new one"})
+	flash, err := s.FlashSaveMemory(t.Context(), session.FlashSave{})
+	if err != nil || flash.Checkpoint.Archived != 1 || flash.Checkpoint.Cold != 1 || idsOf(flash.Hot) != "i2:HOT" {
+		t.Errorf("%+v, %v", flash, err)
+	}
+	cold := loads(t, s, session.MemoryLoad{Tiers: []layers.Tier{layers.TierCold}, Peek: true}).Items
+	if len(cold) != 1 || !cold[0].Archived || cold[0].Content != "an old one" {
+		t.Errorf("%+v", cold)
+	}
+	if again, err := s.FlashSaveMemory(t.Context(), session.FlashSave{}); err != nil || again.Checkpoint.Archived != 0 || again.Checkpoint.ID != "k2" {
+		t.Errorf("once more: %+v, %v", again, err)
+	}
+	loads(t, s, session.MemoryLoad{IDs: []string{"i1"}})
+	if got := loads(t, s, session.MemoryLoad{IDs: []string{"i1"}, Peek: true}).Items; got[0].Archived {
+		t.Errorf("after it was loaded: %+v", got)
+	}
+	if _, err := s.RestoreMemory(t.Context(), "", "k1", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := loads(t, s, session.MemoryLoad{IDs: []string{"i1"}, Peek: true}).Items; !got[0].Archived || got[0].Uses != 0 {
+		t.Errorf("after the restore: %+v", got)
+	}
+	if list, total, _, err := s.Checkpoints("", 1); err != nil || total != 2 || len(list) != 1 || list[0].ID != "k2" {
+		t.Errorf("%+v of %d, %v", list, total, err)
+	}
+}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -153,5 +155,143 @@ func TestT5_Stats(t *testing.T) {
 	warm := call[wire.MemoryLoadResult](c, wire.MethodMemoryLoad, wire.MemoryLoadParams{Session: "s", Tiers: []string{"WARM"}, Peek: true})
 	if len(warm.Items) != 1 || warm.Items[0].Content != "four" || warm.Items[0].AccessCount != 0 {
 		t.Errorf("%+v", warm)
+	}
+}
+
+// TestT3_HotItemsInPacksOfTheProcess: through the wire, only HOT items of the
+// session's agent are in its packs, in a section of their own.
+func TestT3_HotItemsInPacksOfTheProcess(t *testing.T) {
+	t.Parallel()
+	c := agentChild(t, t.TempDir())
+	defer c.stop()
+	recordAsked(c, "What now?")
+	saveItems(c, "beta", wire.MemoryDraft{Type: "TASK", Content: "beta's task"})
+	saveItems(c, "", wire.MemoryDraft{Type: "TASK", Content: "Pause the timers."}, wire.MemoryDraft{Type: "TEST_RESULT", Content: "14 passed"})
+	_, pack := buildPack(c, 8000, 0, "stable-prefix")
+	section := sectionNamed(pack, "memory")
+	if len(section.Items) != 1 || section.Layer != -1 || !strings.Contains(pack.Text, "Pause the timers.") || strings.Contains(pack.Text, "14 passed") || strings.Contains(pack.Text, "beta's task") {
+		t.Errorf("%+v in %s", section, pack.Text)
+	}
+}
+
+// TestT4_FlashSave: it is due at 80 % of the limit and not before; then HOT and WARM
+// items are saved, COLD ones archived, and the agent goes on with the HOT ones; the
+// checkpoint is listed, restored and compared with, also after a restart.
+func TestT4_FlashSave(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := agentChild(t, dir)
+	flash := func(p wire.MemoryFlashSaveParams) wire.MemoryFlashSaveResult {
+		p.Session = "s"
+		return call[wire.MemoryFlashSaveResult](c, wire.MethodMemoryFlashSave, p)
+	}
+	first := saveItems(c, "", wire.MemoryDraft{Type: "TASK", Content: "Pause the timers."}, wire.MemoryDraft{Type: "TEST_RESULT", Content: "14 passed"})
+	early := flash(wire.MemoryFlashSaveParams{Tokens: 79_999, Limit: 100_000})
+	if early.Due || early.Percent != 79 || early.Checkpoint != nil || early.Sequence != first.Sequence {
+		t.Errorf("at 79 %%: %+v", early)
+	}
+	due := flash(wire.MemoryFlashSaveParams{Tokens: 80_000, Limit: 100_000, Items: []wire.MemoryDraft{{Type: "ERROR", Content: "got 0s, want 3s"}}, Key: "f"})
+	if !due.Due || due.Percent != 80 || len(due.Hot) != 2 || due.Hot[1].Content != "got 0s, want 3s" || due.Checkpoint == nil || due.Checkpoint.Warm != 1 || len(due.Items) != 1 {
+		t.Fatalf("at 80 %%: %+v", due)
+	}
+	if again := flash(wire.MemoryFlashSaveParams{Tokens: 80_000, Limit: 100_000, Items: []wire.MemoryDraft{{Type: "ERROR", Content: "got 0s, want 3s"}}, Key: "f"}); again.Sequence != due.Sequence || again.Checkpoint.ID != due.Checkpoint.ID {
+		t.Errorf("sent again: %+v", again)
+	}
+	before := contentsOf(c, "")
+	saveItems(c, "", wire.MemoryDraft{ID: first.Items[0].ID, Type: "TASK", Content: "Something else."}, wire.MemoryDraft{Type: "CODE", Content: "func Pause() {}"})
+	call[wire.MemorySaveResult](c, wire.MethodMemorySave, wire.MemorySaveParams{Session: "s", Remove: []string{due.Items[0].ID}})
+	saveItems(c, "beta", wire.MemoryDraft{Type: "TASK", Content: "beta's task"})
+	c.stop()
+	c = agentChild(t, dir)
+	defer c.stop()
+	list := call[wire.MemoryCheckpointsResult](c, wire.MethodMemoryCheckpoints, wire.MemoryCheckpointsParams{Session: "s"})
+	if list.Total != 1 || len(list.Checkpoints) != 1 || list.Checkpoints[0] != *due.Checkpoint {
+		t.Errorf("%+v, want %+v", list, due.Checkpoint)
+	}
+	diff := call[wire.MemoryDiffResult](c, wire.MethodMemoryDiff, wire.MemoryDiffParams{Session: "s", Checkpoint: due.Checkpoint.ID})
+	if len(diff.Added) != 1 || len(diff.Changed) != 1 || diff.Changed[0].Content != "Something else." || !slices.Equal(diff.Removed, []string{due.Items[0].ID}) {
+		t.Errorf("against the checkpoint: %+v", diff)
+	}
+	back := call[wire.MemoryRestoreResult](c, wire.MethodMemoryRestore, wire.MemoryRestoreParams{Session: "s", Checkpoint: due.Checkpoint.ID})
+	if got := contentsOf(c, ""); !slices.Equal(sorted(got), sorted(before)) || back.Removed != 1 || back.Memory.Hot != 2 {
+		t.Errorf("restored to %q, was %q; %+v", got, before, back)
+	}
+	if got := contentsOf(c, "beta"); len(got) != 1 {
+		t.Errorf("beta has %q", got)
+	}
+	for _, bad := range []struct {
+		method string
+		params any
+		path   string
+	}{
+		{wire.MethodMemoryFlashSave, wire.MemoryFlashSaveParams{Session: "s", Tokens: -1, Limit: 10}, "tokens"},
+		{wire.MethodMemoryFlashSave, wire.MemoryFlashSaveParams{Session: "s", Limit: -10}, "limit"},
+		{wire.MethodMemoryFlashSave, wire.MemoryFlashSaveParams{Session: "s", Tokens: 10}, "limit"},
+		{wire.MethodMemoryFlashSave, wire.MemoryFlashSaveParams{Session: "s", Agent: "nobody"}, "agent"},
+		{wire.MethodMemoryCheckpoints, wire.MemoryCheckpointsParams{Session: "s", Limit: -1}, "limit"},
+		{wire.MethodMemoryRestore, wire.MemoryRestoreParams{Session: "s", Agent: "beta", Checkpoint: due.Checkpoint.ID}, "checkpoint"},
+	} {
+		if data := denied(c, bad.method, bad.params); data.Path != bad.path {
+			t.Errorf("%s: %+v, want %s", bad.method, data, bad.path)
+		}
+	}
+}
+
+func sorted(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list
+}
+
+// TestT6_Diff: what is added, changed and removed against what a client holds, by
+// sha256; what it holds after that is up to date.
+func TestT6_Diff(t *testing.T) {
+	t.Parallel()
+	c := agentChild(t, t.TempDir())
+	defer c.stop()
+	saved := saveItems(c, "", wire.MemoryDraft{Type: "TASK", Content: "one"}, wire.MemoryDraft{Type: "TASK", Content: "two"}, wire.MemoryDraft{Type: "TASK", Content: "three"}, wire.MemoryDraft{Type: "TEST_RESULT", Content: "warm"})
+	held := []wire.MemoryHeld{}
+	diff := func() wire.MemoryDiffResult {
+		got := call[wire.MemoryDiffResult](c, wire.MethodMemoryDiff, wire.MemoryDiffParams{Session: "s", Held: held})
+		held = slices.DeleteFunc(held, func(h wire.MemoryHeld) bool { return slices.Contains(got.Removed, h.ID) })
+		for _, item := range append(got.Added, got.Changed...) {
+			held = slices.DeleteFunc(held, func(h wire.MemoryHeld) bool { return h.ID == item.ID })
+			sum := sha256.Sum256([]byte(item.Content))
+			held = append(held, wire.MemoryHeld{ID: item.ID, SHA256: hex.EncodeToString(sum[:])})
+		}
+		return got
+	}
+	if got := diff(); len(got.Added) != 3 || len(got.Changed) != 0 || len(got.Removed) != 0 {
+		t.Errorf("with nothing: %+v", got)
+	}
+	if got := diff(); len(got.Added)+len(got.Changed)+len(got.Removed) != 0 || got.Unchanged != 3 {
+		t.Errorf("up to date: %+v", got)
+	}
+	call[wire.MemorySaveResult](c, wire.MethodMemorySave, wire.MemorySaveParams{Session: "s", Remove: []string{saved.Items[1].ID}, Items: []wire.MemoryDraft{
+		{ID: saved.Items[0].ID, Type: "TASK", Content: "one and a half"}, {ID: saved.Items[2].ID, Type: "TEST_RESULT", Content: "three"}, {Type: "ERROR", Content: "four"},
+	}})
+	got := diff()
+	if len(got.Added) != 1 || got.Added[0].Content != "four" || len(got.Changed) != 1 || got.Changed[0].Content != "one and a half" || !slices.Equal(sorted(got.Removed), sorted([]string{saved.Items[1].ID, saved.Items[2].ID})) {
+		t.Errorf("after changes: %+v", got)
+	}
+	if got := diff(); got.Unchanged != 2 || len(got.Added)+len(got.Changed)+len(got.Removed) != 0 {
+		t.Errorf("up to date again: %+v", got)
+	}
+	sum := strings.Repeat("0a", 32)
+	for _, bad := range []struct {
+		params wire.MemoryDiffParams
+		path   string
+	}{
+		{wire.MemoryDiffParams{Held: []wire.MemoryHeld{{ID: "i1", SHA256: "0a"}}}, "held[0].sha256"},
+		{wire.MemoryDiffParams{Held: []wire.MemoryHeld{{ID: "i1", SHA256: strings.ToUpper(sum)}}}, "held[0].sha256"},
+		{wire.MemoryDiffParams{Held: []wire.MemoryHeld{{ID: "i1", SHA256: sum}, {ID: "i1", SHA256: sum}}}, "held[1].id"},
+		{wire.MemoryDiffParams{Held: []wire.MemoryHeld{{ID: "i1", SHA256: sum}}, Checkpoint: "k1"}, "checkpoint"},
+		{wire.MemoryDiffParams{Tiers: []string{""}}, "tiers[0]"},
+		{wire.MemoryDiffParams{Agent: "nobody"}, "agent"},
+	} {
+		bad.params.Session = "s"
+		if data := denied(c, wire.MethodMemoryDiff, bad.params); data.Path != bad.path {
+			t.Errorf("%+v, want %s", data, bad.path)
+		}
 	}
 }
