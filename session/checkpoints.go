@@ -127,22 +127,15 @@ func (s *Session) flashSave(tx *storage.Tx, save *MemorySave, tokens []int) (Fla
 		e := &t.items[i]
 		switch e.Tier {
 		case layers.TierHot:
-			item := MemoryItem{
-				ID: e.ID, Type: e.Type, Tier: e.Tier, Importance: e.importance(policy, now), Uses: e.Uses, Created: e.Created, LastUsed: e.Last,
+			body, ok := itemRecord{}, true
+			if k, now := sent[e.ID]; now { // which the view does not show yet
+				body.Content, body.Tokens = save.Items[k].Content, tokens[k]
+			} else if body, ok, err = itemOf(v, e); err != nil {
+				return reply, err
 			}
-			if k, ok := sent[e.ID]; ok {
-				item.Content, item.Tokens = save.Items[k].Content, tokens[k]
-			} else {
-				body, ok, err := itemOf(v, e.ID)
-				if err != nil {
-					return reply, err
-				}
-				if !ok {
-					continue
-				}
-				item.Content, item.Tokens = body.Content, body.Tokens
+			if ok {
+				reply.Hot = append(reply.Hot, e.shown(body, policy, now))
 			}
-			reply.Hot = append(reply.Hot, item)
 		case layers.TierCold:
 			if !e.Archived {
 				e.Archived = true
@@ -181,7 +174,7 @@ func (s *Session) Checkpoints(agent string, limit int) (list []Checkpoint, total
 	list = []Checkpoint{}
 	err = s.Workspace.view(0, func(v storage.View) error {
 		seq = v.Seq()
-		t, err := s.memoryOf(v, agent)
+		t, err := s.memoryAt(v, agent)
 		if err != nil {
 			return err
 		}
@@ -238,19 +231,15 @@ func (s *Session) RestoreMemory(ctx context.Context, agent, checkpoint, key stri
 		}
 		change := tiersRecord{Whole: true, Time: ws.opts.Now()}
 		for _, e := range then.items {
-			body, was, ok, err := latest[itemRecord](old, kindItem, e.ID)
+			body, ok, err := itemOf(old, &e)
 			if err != nil {
 				return reply, err
 			}
-			if !ok || body.Removed {
+			if !ok {
 				continue
 			}
-			_, now, _, err := latest[itemRecord](v, kindItem, e.ID)
-			if err != nil {
-				return reply, err
-			}
-			if now != was {
-				tx.Put(storage.Draft{Kind: kindItem, ID: e.ID, Body: encode(body)})
+			if at, kept := t.at[e.ID]; !kept || t.items[at].Seq != e.Seq {
+				e.Seq = tx.Put(storage.Draft{Kind: kindItem, ID: e.ID, Body: encode(body)})
 			}
 			change.Set = append(change.Set, e)
 		}

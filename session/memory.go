@@ -88,11 +88,20 @@ func (s *Session) agentOf(v storage.View, named string) (string, error) {
 // memoryOf reads the items of the agent that a call is about. An agent that is
 // named and has saved nothing is not known, unless it is the session's.
 func (s *Session) memoryOf(v storage.View, named string) (*tiers, error) {
+	return s.known(v, named, tiersOf)
+}
+
+// memoryAt is memoryOf for readers: what it returns must not change.
+func (s *Session) memoryAt(v storage.View, named string) (*tiers, error) {
+	return s.known(v, named, func(v storage.View, agent string) (*tiers, error) { return s.Workspace.tiersAt(v, agent, false) })
+}
+
+func (s *Session) known(v storage.View, named string, read func(storage.View, string) (*tiers, error)) (*tiers, error) {
 	agent, err := s.agentOf(v, named)
 	if err != nil {
 		return nil, err
 	}
-	t, err := tiersOf(v, agent)
+	t, err := read(v, agent)
 	if err == nil && t.length == 0 {
 		if own, none := s.agentOf(v, ""); none != nil || own != agent {
 			return nil, &NotFoundError{Path: "agent", Message: "no such agent has saved anything"}
@@ -193,10 +202,10 @@ func (s *Session) saveMemory(tx *storage.Tx, req *MemorySave, tokens []int) (rep
 		}
 		importance := e.importance(policy, now)
 		e.Tier = policy.TierOf(importance)
-		change.Set = append(change.Set, e)
-		tx.Put(storage.Draft{Kind: kindItem, ID: e.ID, Parent: during, Body: encode(itemRecord{
+		e.Seq = tx.Put(storage.Draft{Kind: kindItem, ID: e.ID, Parent: during, Body: encode(itemRecord{
 			Agent: agent, Type: item.Type, Content: item.Content, Tokens: tokens[i], Created: now,
 		})})
+		change.Set = append(change.Set, e)
 		reply.Items = append(reply.Items, SavedItem{ID: e.ID, Tier: e.Tier, Importance: importance, Tokens: tokens[i]})
 	}
 	if n := len(t.items) - len(change.Gone) + fresh; fresh > 0 && n > maxItems {
@@ -254,14 +263,21 @@ func (s *Session) LoadMemory(ctx context.Context, req MemoryLoad) (LoadReply, er
 	if req.Peek {
 		var reply LoadReply
 		err := s.Workspace.view(0, func(v storage.View) (err error) {
-			reply, _, err = s.loadMemory(v, &req)
+			t, err := s.memoryAt(v, req.Agent)
+			if err == nil {
+				reply, err = s.loadMemory(v, t, &req)
+			}
 			reply.Sequence = v.Seq()
 			return err
 		})
 		return reply, err
 	}
 	reply, receipt, err := write(ctx, s.Workspace, "memory/load", s.ID, req.Key, req, func(tx *storage.Tx) (LoadReply, error) {
-		reply, t, err := s.loadMemory(tx.View(), &req)
+		t, err := s.memoryOf(tx.View(), req.Agent)
+		if err != nil {
+			return LoadReply{}, err
+		}
+		reply, err := s.loadMemory(tx.View(), t, &req)
 		if err != nil || len(reply.Items) == 0 {
 			return reply, err
 		}
@@ -277,11 +293,7 @@ func (s *Session) LoadMemory(ctx context.Context, req MemoryLoad) (LoadReply, er
 }
 
 // loadMemory reads what is asked for: as it was before this use.
-func (s *Session) loadMemory(v storage.View, req *MemoryLoad) (LoadReply, *tiers, error) {
-	t, err := s.memoryOf(v, req.Agent)
-	if err != nil {
-		return LoadReply{}, nil, err
-	}
+func (s *Session) loadMemory(v storage.View, t *tiers, req *MemoryLoad) (LoadReply, error) {
 	reply := LoadReply{Agent: t.agent, Items: []MemoryItem{}}
 	wanted := req.Tiers
 	if len(wanted) == 0 {
@@ -292,7 +304,7 @@ func (s *Session) loadMemory(v storage.View, req *MemoryLoad) (LoadReply, *tiers
 		asked = make(map[string]bool, len(req.IDs))
 		for i, id := range req.IDs {
 			if _, ok := t.at[id]; !ok {
-				return reply, nil, &NotFoundError{Path: fmt.Sprintf("ids[%d]", i), Message: "the agent has no such item"}
+				return reply, &NotFoundError{Path: fmt.Sprintf("ids[%d]", i), Message: "the agent has no such item"}
 			}
 			asked[id] = true
 		}
@@ -304,7 +316,7 @@ func (s *Session) loadMemory(v storage.View, req *MemoryLoad) (LoadReply, *tiers
 		return slices.Contains(wanted, e.Tier)
 	})
 	if err != nil {
-		return reply, nil, err
+		return reply, err
 	}
 	slices.SortStableFunc(found, func(a, b MemoryItem) int { return cmp.Compare(b.Importance, a.Importance) })
 	most := loadable(found)
@@ -314,7 +326,7 @@ func (s *Session) loadMemory(v storage.View, req *MemoryLoad) (LoadReply, *tiers
 	reply.More = len(found) - most
 	found = found[:most]
 	reply.Items = append(reply.Items, found...)
-	return reply, t, nil
+	return reply, nil
 }
 
 // loadable returns how many items fit into a reply.
@@ -337,19 +349,24 @@ func (t *tiers) read(v storage.View, policy layers.MemoryPolicy, now int64, want
 		if !wanted(e) {
 			continue
 		}
-		body, ok, err := itemOf(v, e.ID)
+		body, ok, err := itemOf(v, e)
 		if err != nil {
 			return nil, err
 		}
 		if !ok || body.Agent != t.agent {
 			continue
 		}
-		out = append(out, MemoryItem{
-			ID: e.ID, Type: e.Type, Tier: e.Tier, Content: body.Content, Tokens: body.Tokens, Importance: e.importance(policy, now),
-			Uses: e.Uses, Created: e.Created, LastUsed: e.Last, Archived: e.Archived,
-		})
+		out = append(out, e.shown(body, policy, now))
 	}
 	return out, nil
+}
+
+// shown is an item with its content.
+func (e *tierEntry) shown(body itemRecord, policy layers.MemoryPolicy, now int64) MemoryItem {
+	return MemoryItem{
+		ID: e.ID, Type: e.Type, Tier: e.Tier, Content: body.Content, Tokens: body.Tokens, Importance: e.importance(policy, now),
+		Uses: e.Uses, Created: e.Created, LastUsed: e.Last, Archived: e.Archived,
+	}
 }
 
 // RetierMemory gives an agent's items the tiers of their importance now, as the
@@ -396,7 +413,7 @@ func (s *Session) MemoryStats(agent string) (stats []AgentStats, seq int64, err 
 	err = s.Workspace.view(0, func(v storage.View) error {
 		seq = v.Seq()
 		if agent != "" {
-			t, err := s.memoryOf(v, agent)
+			t, err := s.memoryAt(v, agent)
 			if err != nil {
 				return err
 			}
@@ -416,7 +433,7 @@ func (s *Session) MemoryStats(agent string) (stats []AgentStats, seq int64, err 
 			if !ok {
 				continue
 			}
-			t, err := tiersOf(v, record.Parent)
+			t, err := s.Workspace.tiersAt(v, record.Parent, false)
 			if err != nil {
 				return err
 			}
@@ -438,7 +455,7 @@ func (t *tiers) stats(v storage.View) (AgentStats, error) {
 	}
 	for i := range t.items {
 		e := &t.items[i]
-		body, ok, err := itemOf(v, e.ID)
+		body, ok, err := itemOf(v, e)
 		if err != nil {
 			return out, err
 		}

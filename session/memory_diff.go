@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"sync"
 
 	"hexapla/layers"
 	"hexapla/storage"
@@ -61,7 +62,7 @@ func (s *Session) DiffMemory(req MemoryDiff) (reply MemoryDiffReply, err error) 
 		held[item.ID] = item.SHA256
 	}
 	err = s.Workspace.view(0, func(v storage.View) error {
-		t, err := s.memoryOf(v, req.Agent)
+		t, err := s.memoryAt(v, req.Agent)
 		if err != nil {
 			return err
 		}
@@ -74,17 +75,33 @@ func (s *Session) DiffMemory(req MemoryDiff) (reply MemoryDiffReply, err error) 
 			}
 		}
 		reply = MemoryDiffReply{Agent: t.agent, Added: []MemoryItem{}, Changed: []MemoryItem{}, Removed: []string{}, Sequence: v.Seq()}
-		items, err := t.read(v, s.Workspace.opts.Memory, s.Workspace.opts.Now(), func(e *tierEntry) bool { return slices.Contains(req.Tiers, e.Tier) })
-		if err != nil {
-			return err
-		}
-		stored, bytes := make(map[string]bool, len(items)), 0
-		for _, item := range items {
-			stored[item.ID] = true
-			sum, known := held[item.ID]
+		now := s.Workspace.opts.Now()
+		stored, bytes := map[string]bool{}, 0
+		for i := range t.items {
+			e := &t.items[i]
+			if !slices.Contains(req.Tiers, e.Tier) {
+				continue
+			}
+			sum, known := held[e.ID]
+			have, ok := s.Workspace.itemSums.get(e.Seq)
+			if ok && known && have == sum {
+				stored[e.ID] = true
+				reply.Unchanged++
+				continue
+			}
+			body, ok, err := itemOf(v, e)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			stored[e.ID] = true
 			to := &reply.Added
 			if known {
-				if sum == sumOf(item.Content) {
+				have = sumOf(body.Content)
+				s.Workspace.itemSums.put(e.Seq, have)
+				if have == sum {
 					reply.Unchanged++
 					continue
 				}
@@ -94,8 +111,8 @@ func (s *Session) DiffMemory(req MemoryDiff) (reply MemoryDiffReply, err error) 
 				reply.More++
 				continue
 			}
-			bytes += len(item.Content)
-			*to = append(*to, item)
+			bytes += len(body.Content)
+			*to = append(*to, e.shown(body, s.Workspace.opts.Memory, now))
 		}
 		for _, item := range req.Held {
 			if !stored[item.ID] {
@@ -117,7 +134,7 @@ func (t *tiers) heldAt(v storage.View, checkpoint string, tiers []layers.Tier) (
 		if !slices.Contains(tiers, e.Tier) {
 			continue
 		}
-		body, ok, err := itemOf(old, e.ID)
+		body, ok, err := itemOf(old, e)
 		if err != nil {
 			return nil, err
 		}
@@ -131,4 +148,28 @@ func (t *tiers) heldAt(v storage.View, checkpoint string, tiers []layers.Tier) (
 func sumOf(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return hex.EncodeToString(sum[:])
+}
+
+// itemSums keeps the SHA-256 of contents of memory items, by the sequence of their
+// records, so that a diff reads only what a client does not hold.
+type itemSums struct {
+	mu   sync.Mutex
+	sums map[int64]string
+}
+
+func (c *itemSums) get(seq int64) (string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum, ok := c.sums[seq]
+	return sum, ok
+}
+
+// put keeps a sum. As many as two agents' items are kept; then all go.
+func (c *itemSums) put(seq int64, sum string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sums == nil || len(c.sums) >= 2*maxItems {
+		c.sums = map[int64]string{}
+	}
+	c.sums[seq] = sum
 }

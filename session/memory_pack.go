@@ -33,15 +33,14 @@ func (p *packer) memoryInput() (layers.MemoryInput, error) {
 		if e.Tier != layers.TierHot {
 			continue
 		}
-		_, was, ok, err := latest[itemRecord](at, kindItem, e.ID)
+		if k, kept := now.at[e.ID]; !kept || now.items[k].Seq != e.Seq {
+			continue
+		}
+		body, ok, err := itemOf(p.view, e)
 		if err != nil {
 			return in, err
 		}
-		body, seq, _, err := latest[itemRecord](p.view, kindItem, e.ID)
-		if err != nil {
-			return in, err
-		}
-		if !ok || seq != was || body.Removed {
+		if !ok {
 			continue
 		}
 		front[e.ID] = true
@@ -52,7 +51,7 @@ func (p *packer) memoryInput() (layers.MemoryInput, error) {
 		if e.Tier != layers.TierHot || front[e.ID] {
 			continue
 		}
-		body, ok, err := itemOf(p.view, e.ID)
+		body, ok, err := itemOf(p.view, e)
 		if err != nil {
 			return in, err
 		}

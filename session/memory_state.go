@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,6 +35,7 @@ type tiersRecord struct {
 // tierEntry is what is known of an item beside its content.
 type tierEntry struct {
 	ID       string          `json:"i"`
+	Seq      int64           `json:"s"` // of the record with its content
 	Type     layers.ItemType `json:"t"`
 	Tier     layers.Tier     `json:"r"`
 	Created  int64           `json:"c"`           // Unix ms of its content
@@ -223,11 +225,18 @@ func (t *tiers) changed(moved []TierMove) *MemoryChange {
 	return c
 }
 
-// itemOf reads the content of an item; false if it is not there any more.
-func itemOf(v storage.View, id string) (itemRecord, bool, error) {
-	body, _, ok, err := latest[itemRecord](v, kindItem, id)
+// itemOf reads the content of an item as a view's tiers name it; false if it was
+// forgotten.
+func itemOf(v storage.View, e *tierEntry) (body itemRecord, ok bool, err error) {
+	record, err := v.Get(e.Seq)
+	if errors.Is(err, storage.ErrErased) || errors.Is(err, storage.ErrNotFound) {
+		return body, false, nil
+	}
+	if err == nil {
+		body, err = read[itemRecord](record)
+	}
 	if err != nil {
 		return body, false, fmt.Errorf("item: %w", err)
 	}
-	return body, ok && !body.Removed, nil
+	return body, record.Kind == kindItem && record.ID == e.ID && !body.Removed, nil
 }

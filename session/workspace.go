@@ -84,11 +84,12 @@ type Workspace struct {
 	choices     bounded[string, layers.ProfileChoice] // at the opening of a conversation
 	openings    bounded[string, opened]               // of conversations
 	profileSets bounded[int64, profileRecord]         // by sequence
-	agents      bounded[tiersKey, *tiers]             // items of agents
-	retiring    sync.RWMutex                          // held for reading while something derived is stored
-	rename      func(string) string                   // of names that were secrets in the workspace whose place it took; nil for none
-	erasing     bool                                  // guarded by Workspaces.mu
-	retired     bool                                  // another Workspace took its place; nothing derived is stored any more
+	itemSums    itemSums
+	agents      bounded[tiersKey, *tiers] // items of agents
+	retiring    sync.RWMutex              // held for reading while something derived is stored
+	rename      func(string) string       // of names that were secrets in the workspace whose place it took; nil for none
+	erasing     bool                      // guarded by Workspaces.mu
+	retired     bool                      // another Workspace took its place; nothing derived is stored any more
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
