@@ -234,6 +234,9 @@ func TestT3_HotItemsAreInPacks(t *testing.T) {
 	if at := strings.Index(moved.Pack.Text, "pause the timers"); at < 0 || at > moved.Pack.StableBytes || moved.Pack.Sections[0].Name != layers.SectionMemory {
 		t.Errorf("the item is at %d of %d stable bytes", at, moved.Pack.StableBytes)
 	}
+	if strings.Contains(moved.Pack.Text, "a warm one") {
+		t.Error("a WARM item is in front")
+	}
 	large := strings.Repeat("a long piece of a specification. ", 100)
 	for range 5 {
 		saves(t, s, "", session.ItemDraft{Type: layers.ItemPRDSection, Content: large})
