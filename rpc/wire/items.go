@@ -115,6 +115,8 @@ type MemoryLoadResult struct {
 	More int `json:"more,omitempty"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // MemoryRetierParams has an agent's items tiered anew.
@@ -145,6 +147,8 @@ type MemoryRetierResult struct {
 	Memory MemoryCounts `json:"memory"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // MemoryStatsParams asks what agents have.
@@ -283,6 +287,8 @@ type MemoryRestoreResult struct {
 	Memory MemoryCounts `json:"memory"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
+	// What was replaced in the parameters, by family: secrets and personal data.
+	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
 // MemoryHeld is an item that a client holds.

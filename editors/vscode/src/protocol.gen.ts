@@ -1501,6 +1501,8 @@ export interface MemoryLoadResult {
   more?: integer;
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** MemoryRetierParams has an agent's items tiered anew. */
@@ -1531,6 +1533,8 @@ export interface MemoryRetierResult {
   memory: MemoryCounts;
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** MemoryStatsParams asks what agents have. */
@@ -1673,6 +1677,8 @@ export interface MemoryRestoreResult {
   memory: MemoryCounts;
   /** The workspace's newest sequence number. */
   sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
 }
 
 /** MemoryHeld is an item that a client holds. */

@@ -849,6 +849,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field items hexapla.MemoryItem[] # The most important first, ties in the order in which they were saved. Their access counts are those before this load.
 ---@field more? integer # Items that the limit, or 8 MiB of contents, left out.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---MemoryRetierParams has an agent's items tiered anew.
 ---@class hexapla.MemoryRetierParams
@@ -867,6 +868,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field moved hexapla.MemoryMove[] # The first 1,000 items that moved, in the order in which they were saved.
 ---@field memory hexapla.MemoryCounts # What the agent has now.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---MemoryStatsParams asks what agents have.
 ---@class hexapla.MemoryStatsParams
@@ -946,6 +948,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field removed integer # Items that came after the checkpoint and were removed.
 ---@field memory hexapla.MemoryCounts # What the agent has now.
 ---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
 ---MemoryHeld is an item that a client holds.
 ---@class hexapla.MemoryHeld
