@@ -97,6 +97,15 @@ func (f *forgetting) cutPin(r storage.Record) (storage.Fate, storage.Content, er
 	return asItIs()
 }
 
+// cutItem takes memory items that were saved in what is forgotten, or that quote it.
+func (f *forgetting) cutItem(r storage.Record) (storage.Fate, storage.Content, error) {
+	body, err := read[itemRecord](r)
+	if err != nil || f.names(r.Parent) || f.has(body.Content) {
+		return toGo()
+	}
+	return asItIs()
+}
+
 func (f *forgetting) cutSession(r storage.Record) (storage.Fate, storage.Content, error) {
 	body, err := read[sessionRecord](r)
 	if err != nil || !f.has(body.Title) {

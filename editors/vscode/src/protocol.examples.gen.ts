@@ -45,6 +45,23 @@ import type {
   LearningGetResult,
   LearningResetParams,
   LearningResetResult,
+  MemoryCheckpointsParams,
+  MemoryCheckpointsResult,
+  MemoryDiffParams,
+  MemoryDiffResult,
+  MemoryFlashSaveParams,
+  MemoryFlashSaveResult,
+  MemoryLoadParams,
+  MemoryLoadResult,
+  MemoryParams,
+  MemoryRestoreParams,
+  MemoryRestoreResult,
+  MemoryRetierParams,
+  MemoryRetierResult,
+  MemorySaveParams,
+  MemorySaveResult,
+  MemoryStatsParams,
+  MemoryStatsResult,
   MetricsGetParams,
   MetricsGetResult,
   PackBuildParams,
@@ -5028,9 +5045,212 @@ export const eventProfileDebuggingParams = {
 // testdata/protocol/examples/profile-set/unknown.json
 export const profileSetUnknownError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "profile"} satisfies ErrorData;
 
+// testdata/protocol/examples/memory-save/items.json
+export const memorySaveItemsParams = {
+    "session": "main",
+    "items": [
+      {"type": "TASK", "content": "Let timers pause: keep what is left when Stop is called."},
+      {"type": "TEST_RESULT", "content": "go test ./timer: 14 passed, TestPause failed"}
+    ],
+    "key": "save-1"
+  } satisfies MemorySaveParams;
+export const memorySaveItemsResult = {
+    "items": [
+      {"id": "i1", "tier": "HOT", "importance": 1, "tokens": 13},
+      {"id": "i2", "tier": "WARM", "importance": 0.6, "tokens": 12}
+    ],
+    "removed": 0,
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 98
+  } satisfies MemorySaveResult;
+
+// testdata/protocol/examples/event-memory/saved.json
+export const eventMemorySavedParams = {
+    "session": "main",
+    "reason": "save",
+    "moved": [],
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 98
+  } satisfies MemoryParams;
+
+// testdata/protocol/examples/memory-save/type.json
+export const memorySaveTypeError = {
+      "kind": "invalid_params",
+      "retryable": false,
+      "committed": "no",
+      "path": "items[0].type"
+    } satisfies ErrorData;
+
+// testdata/protocol/examples/memory-load/hot.json
+export const memoryLoadHotParams = {"session": "main"} satisfies MemoryLoadParams;
+export const memoryLoadHotResult = {
+    "agent": "coder",
+    "items": [
+      {
+        "id": "i1",
+        "type": "TASK",
+        "tier": "HOT",
+        "content": "Let timers pause: keep what is left when Stop is called.",
+        "tokens": 13,
+        "importance": 1,
+        "accessCount": 0,
+        "created": 1795281702875
+      }
+    ],
+    "sequence": 99
+  } satisfies MemoryLoadResult;
+
+// testdata/protocol/examples/memory-load/unknown.json
+export const memoryLoadUnknownParams = {"session": "main", "agent": "nobody"} satisfies MemoryLoadParams;
+export const memoryLoadUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "agent"} satisfies ErrorData;
+
+// testdata/protocol/examples/memory-retier/now.json
+export const memoryRetierNowParams = {"session": "main"} satisfies MemoryRetierParams;
+export const memoryRetierNowResult = {
+    "moved": [],
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 99
+  } satisfies MemoryRetierResult;
+
+// testdata/protocol/examples/memory-stats/all.json
+export const memoryStatsAllParams = {"session": "main"} satisfies MemoryStatsParams;
+export const memoryStatsAllResult = {
+    "agents": [
+      {
+        "agent": "coder",
+        "tiers": [
+          {"tier": "HOT", "items": 1, "tokens": 13},
+          {"tier": "WARM", "items": 1, "tokens": 12},
+          {"tier": "COLD", "items": 0, "tokens": 0}
+        ],
+        "items": 2,
+        "tokens": 25,
+        "archived": 0
+      }
+    ],
+    "sequence": 99
+  } satisfies MemoryStatsResult;
+
+// testdata/protocol/examples/memory-flashSave/early.json
+export const memoryFlashSaveEarlyParams = {"session": "main", "tokens": 90000, "limit": 128000} satisfies MemoryFlashSaveParams;
+export const memoryFlashSaveEarlyResult = {
+    "due": false,
+    "percent": 70,
+    "items": [],
+    "hot": [],
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 99
+  } satisfies MemoryFlashSaveResult;
+
+// testdata/protocol/examples/memory-flashSave/due.json
+export const memoryFlashSaveDueParams = {
+    "session": "main",
+    "tokens": 105000,
+    "limit": 128000,
+    "items": [{"type": "ERROR", "content": "TestPause: got 0s left, want 3s"}],
+    "key": "flash-1"
+  } satisfies MemoryFlashSaveParams;
+export const memoryFlashSaveDueResult = {
+    "due": true,
+    "percent": 82,
+    "checkpoint": {
+      "id": "k1",
+      "time": 1795282346343,
+      "hot": 2,
+      "warm": 1,
+      "cold": 0,
+      "archived": 0,
+      "sequence": 103
+    },
+    "items": [{"id": "i3", "tier": "HOT", "importance": 0.9, "tokens": 13}],
+    "hot": [
+      {
+        "id": "i1",
+        "type": "TASK",
+        "tier": "HOT",
+        "content": "Let timers pause: keep what is left when Stop is called.",
+        "tokens": 13,
+        "importance": 1,
+        "accessCount": 1,
+        "created": 1795282346331,
+        "lastAccessed": 1795282346339
+      },
+      {
+        "id": "i3",
+        "type": "ERROR",
+        "tier": "HOT",
+        "content": "TestPause: got 0s left, want 3s",
+        "tokens": 13,
+        "importance": 0.9,
+        "accessCount": 0,
+        "created": 1795282346343
+      }
+    ],
+    "memory": {"agent": "coder", "hot": 2, "warm": 1, "cold": 0},
+    "sequence": 103
+  } satisfies MemoryFlashSaveResult;
+
+// testdata/protocol/examples/memory-checkpoints/list.json
+export const memoryCheckpointsListParams = {"session": "main"} satisfies MemoryCheckpointsParams;
+export const memoryCheckpointsListResult = {
+    "checkpoints": [
+      {
+        "id": "k1",
+        "time": 1795282346343,
+        "hot": 2,
+        "warm": 1,
+        "cold": 0,
+        "archived": 0,
+        "sequence": 103
+      }
+    ],
+    "total": 1,
+    "sequence": 103
+  } satisfies MemoryCheckpointsResult;
+
+// testdata/protocol/examples/memory-diff/held.json
+export const memoryDiffHeldParams = {
+    "session": "main",
+    "held": [
+      {"id": "i1", "sha256": "945d52adb53a51340f82a67db6d680da425ffea2a98d256651f7e2fda387de4f"},
+      {"id": "i2", "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}
+    ]
+  } satisfies MemoryDiffParams;
+export const memoryDiffHeldResult = {
+    "agent": "coder",
+    "added": [
+      {
+        "id": "i3",
+        "type": "ERROR",
+        "tier": "HOT",
+        "content": "TestPause: got 0s left, want 3s",
+        "tokens": 13,
+        "importance": 0.9,
+        "accessCount": 0,
+        "created": 1795282346343
+      }
+    ],
+    "changed": [],
+    "removed": ["i2"],
+    "unchanged": 1,
+    "sequence": 103
+  } satisfies MemoryDiffResult;
+
+// testdata/protocol/examples/memory-restore/checkpoint.json
+export const memoryRestoreCheckpointParams = {"session": "main", "checkpoint": "k1"} satisfies MemoryRestoreParams;
+export const memoryRestoreCheckpointResult = {
+    "removed": 0,
+    "memory": {"agent": "coder", "hot": 2, "warm": 1, "cold": 0},
+    "sequence": 104
+  } satisfies MemoryRestoreResult;
+
+// testdata/protocol/examples/memory-restore/unknown.json
+export const memoryRestoreUnknownParams = {"session": "main", "checkpoint": "k99"} satisfies MemoryRestoreParams;
+export const memoryRestoreUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "checkpoint"} satisfies ErrorData;
+
 // testdata/protocol/examples/conversation-forget/one.json
 export const conversationForgetOneParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
-export const conversationForgetOneResult = {"conversations": ["c1"], "records": 52, "blobs": 4, "sequence": 95} satisfies ConversationForgetResult;
+export const conversationForgetOneResult = {"conversations": ["c1"], "records": 52, "blobs": 4, "sequence": 104} satisfies ConversationForgetResult;
 
 // testdata/protocol/examples/conversation-forget/again.json
 export const conversationForgetAgainParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
@@ -5050,12 +5270,12 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 95
+    "sequence": 104
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 100, "completed": "c4"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 109, "completed": "c4"} satisfies SessionCloseResult;
 
 // testdata/protocol/examples/workspace-adopt/keep.json
 export const workspaceAdoptKeepParams = {"workspace": {"uri": "file:///projects/brewlog"}, "from": "3eea48a1241a986c"} satisfies WorkspaceAdoptParams;
