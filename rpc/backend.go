@@ -108,6 +108,11 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodInstructionsGet:      Typed(b.instructionsGet),
 		wire.MethodSecretsScan:          Typed(b.secretsScan),
 		wire.MethodSecretsRescrub:       Typed(b.secretsRescrub),
+		wire.MethodHistoryStats:         Typed(b.historyStats),
+		wire.MethodHistoryPrune:         Typed(b.historyPrune),
+		wire.MethodHistorySummarize:     Typed(b.historySummarize),
+		wire.MethodHistoryManage:        Typed(b.historyManage),
+		wire.MethodHistoryGet:           Typed(b.historyGet),
 		wire.MethodMetricsGet:           Typed(b.metricsGet),
 	}
 }

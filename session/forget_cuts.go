@@ -97,13 +97,38 @@ func (f *forgetting) cutPin(r storage.Record) (storage.Fate, storage.Content, er
 	return asItIs()
 }
 
-// cutItem takes memory items that were saved in what is forgotten, or that quote it.
+// cutItem takes memory items that were saved in what is forgotten, that stand in it,
+// or that hold a text of it. A word in common takes none: items are kept on purpose.
 func (f *forgetting) cutItem(r storage.Record) (storage.Fate, storage.Content, error) {
 	body, err := read[itemRecord](r)
-	if err != nil || f.names(r.Parent) || f.has(body.Content) {
+	if err != nil || f.names(r.Parent) || f.repeats(body.Content) {
 		return toGo()
 	}
 	return asItIs()
+}
+
+// cutMessage takes archived messages that were removed from a list while what is
+// forgotten was in progress, that quote it, or that hold a text of it. Lists are
+// of the same words as conversations, so a message may stand for a turn.
+func (f *forgetting) cutMessage(r storage.Record) (storage.Fate, storage.Content, error) {
+	body, err := read[messageRecord](r)
+	if err != nil || f.names(r.Parent) {
+		return toGo()
+	}
+	found := false
+	eachString([]byte(body.Message), func(text string) { found = found || f.quotes(text) || f.repeats(text) })
+	if found {
+		return toGo()
+	}
+	return asItIs()
+}
+
+// repeats tells whether a text stands in a turn, or holds one.
+func (f *forgetting) repeats(text string) bool {
+	return f.has(text) || slices.ContainsFunc(f.texts, func(of string) bool {
+		of = strings.TrimSpace(of)
+		return len(of) >= shortestQuote && strings.Contains(text, of)
+	})
 }
 
 func (f *forgetting) cutSession(r storage.Record) (storage.Fate, storage.Content, error) {

@@ -163,8 +163,8 @@ func TestT1_ItemsAreForgottenAndScrubbed(t *testing.T) {
 	if _, err := s.Record(t.Context(), session.RecordRequest{Done: true, Turns: []layers.Turn{{Role: layers.RoleAssistant, Text: "Noted."}}}); err != nil {
 		t.Fatal(err)
 	}
-	saves(t, s, "coder", session.ItemDraft{Type: layers.ItemTask, Content: said})
-	if got := loads(t, s, session.MemoryLoad{Agent: "coder", Peek: true}); len(got.Items) != 4 {
+	saves(t, s, "coder", session.ItemDraft{Type: layers.ItemTask, Content: said}, session.ItemDraft{Type: layers.ItemTask, Content: "He told me this: Note: " + said + ". So I did."})
+	if got := loads(t, s, session.MemoryLoad{Agent: "coder", Peek: true}); len(got.Items) != 5 {
 		t.Fatalf("%+v", got)
 	}
 	if _, err := open.Forget(t.Context(), "s", session.ForgetTarget{Conversation: reply.Conversation}); err != nil {

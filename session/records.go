@@ -36,6 +36,7 @@ const (
 	kindItem          = "item"
 	kindTiers         = "tiers"
 	kindCheckpoint    = "checkpoint"
+	kindMessage       = "message"
 )
 
 // Counters of a workspace.

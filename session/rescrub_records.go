@@ -35,7 +35,7 @@ type turnMoved struct {
 }
 
 // ourNames are ids as this package makes them, and hashes.
-var ourNames = regexp.MustCompile(`^(?:(?:[a-z]+:)?[a-z]\d+(?:@\d+)?(?:#(?:\d+|said))?(?:[/:]\d+)*|[0-9a-f]{8}-s\d+)$`)
+var ourNames = regexp.MustCompile(`^(?:(?:[a-z]+:)?[a-z]\d+(?:@\d+)?(?:#(?:\d+|said))?(?:[/:]\d+)*|[0-9a-f]{8}-s\d+|m[0-9a-f]{16})$`)
 
 // ourWords are what this package stores where others store text: kinds, details and
 // the like. A client that names one of them as a secret does not mean these.
@@ -242,8 +242,18 @@ func (r *rescrubbing) record(record *storage.Record, words []byte) (storage.Cont
 	case kindTool:
 		return r.tool(record)
 	}
-	if record.Kind == kindLine {
+	switch record.Kind {
+	case kindLine:
 		return r.line(record)
+	case kindMessage:
+		body, err := read[messageRecord](*record)
+		if err != nil {
+			return storage.Content{}, err
+		}
+		if clean := r.json(kindMessage, body.Message); clean != body.Message {
+			return storage.Content{Body: encode(messageRecord{clean}), Terms: words}, nil
+		}
+		return storage.Content{}, nil
 	}
 	body, changed, err := MapTexts(record.Kind, record.Body, func(text string) string { return r.scrub(record.Kind, text) })
 	if err != nil {

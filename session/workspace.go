@@ -65,6 +65,7 @@ type Workspace struct {
 	engine      *retrieval.Engine
 	threads     threadCache
 	heads       headCache
+	messages    messageCache // of bare lists
 	repeatForms bounded[repeatKey, layers.Form]
 	related     bounded[relatedKey, relatedPieces] // found for the opening of conversations
 	counters    sync.Map                           // model → layers.Counter

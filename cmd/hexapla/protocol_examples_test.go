@@ -34,7 +34,7 @@ var (
 	// packing policy; packs themselves are compared member by member. Where a
 	// later request names a digest of an earlier answer, it is sent as this
 	// server gave it.
-	digests = map[string]bool{"checksum": true, "rebuilt": true, "settings": true}
+	digests = map[string]bool{"checksum": true, "rebuilt": true, "settings": true, "archived": true}
 	// handles are compared, and an update puts the new ones into later
 	// requests.
 	handles = map[string]bool{"sha256": true, "cursor": true}

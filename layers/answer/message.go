@@ -48,7 +48,8 @@ type messageReader struct {
 	*reader
 	provider Provider
 	text     strings.Builder
-	apart    bool // something stood between the last text and what comes
+	apart    bool    // something stood between the last text and what comes
+	listed   *listed // of ReadListed; nil for an answer
 }
 
 func (m *messageReader) is(p Provider) {
@@ -83,8 +84,16 @@ func (m *messageReader) message(value jsontext.Value, level int) bool {
 // block reads an object: an envelope, a message, or one block of it.
 func (m *messageReader) block(value jsontext.Value, level int) bool {
 	if value.Kind() != '{' {
+		if m.listed != nil && value.Kind() == '"' {
+			m.say(value)
+			return true
+		}
 		m.problem(PartContent, "a block is "+kindName(value)+", not an object")
 		return false
+	}
+	if m.listed != nil && m.listedBlock(value) {
+		m.apart = true
+		return true
 	}
 	var kind string
 	call := layers.ToolCall{}
@@ -231,7 +240,7 @@ func argumentsOf(value jsontext.Value) string {
 // use adds a call.
 func (m *messageReader) use(call layers.ToolCall) {
 	m.apart = true
-	if OwnTool(call.Name) != "" {
+	if OwnTool(call.Name) != "" && m.listed == nil {
 		m.ownCall(call)
 		return
 	}

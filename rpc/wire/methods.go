@@ -104,6 +104,13 @@ const (
 	MethodProfileSet           = "hexapla/profile/set"
 	EventProfile               = "hexapla/event/profile"
 	EventDrift                 = "hexapla/event/drift"
+	MethodHistoryStats         = "hexapla/history/stats"
+	MethodHistoryPrune         = "hexapla/history/prune"
+	MethodHistoryManage        = "hexapla/history/manage"
+	MethodHistorySummarize     = "hexapla/history/summarize"
+	MethodHistoryGet           = "hexapla/history/get"
+	EventPruned                = "hexapla/event/pruned"
+	EventSummarized            = "hexapla/event/summarized"
 )
 
 // Methods returns the table in the order of protocol.md. The caller owns the
@@ -224,11 +231,26 @@ func Methods() []Method {
 			"Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context."),
 		request[MetricsGetParams, MetricsGetResult](MethodMetricsGet, ClassRead,
 			"Returns counts, sizes and latencies of a workspace and of this process.", KindNotFound),
+		request[HistoryStatsParams, HistoryStatsResult](MethodHistoryStats, ClassRead,
+			"Tells how full a bare list of messages is and whether it needs pruning.", KindNotFound, KindTooLarge),
+		request[HistoryPruneParams, HistoryPruneResult](MethodHistoryPrune, ClassWrite,
+			"Takes the messages out of a list that are worth least, until it fits; what is removed is archived.",
+			KindNotFound, KindOpIDReused, KindTooLarge, KindBudgetTooSmall, KindStorageFull, KindQuota),
+		request[HistoryManageParams, HistoryManageResult](MethodHistoryManage, ClassWrite,
+			"Prunes a list that is over its threshold, and leaves any other as it is.",
+			KindNotFound, KindOpIDReused, KindTooLarge, KindBudgetTooSmall, KindStorageFull, KindQuota),
+		request[HistorySummarizeParams, HistorySummarizeResult](MethodHistorySummarize, ClassWrite,
+			"Makes one message of all but the last of a list; what it stands for is archived.",
+			KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull, KindQuota),
+		request[HistoryGetParams, HistoryGetResult](MethodHistoryGet, ClassRead,
+			"Reads messages that were removed from lists.", KindNotFound),
 		event[PackedParams](EventPacked, "A pack was built."),
 		event[RecordedParams](EventRecorded, "A write was committed."),
 		event[DriftParams](EventDrift, "The model gave a current context that says something else than the one before."),
 		event[MemoryParams](EventMemory, "An agent's memory changed: items were saved, removed, moved to another tier or put back."),
 		event[ProfileParams](EventProfile, "Another profile is in force in a session."),
+		event[PrunedParams](EventPruned, "A list of messages was pruned."),
+		event[SummarizedParams](EventSummarized, "Messages of a list were put into a summary."),
 	}
 }
 

@@ -33,6 +33,16 @@ import type {
   EntityNeighborsParams,
   EntityNeighborsResult,
   ErrorData,
+  HistoryGetParams,
+  HistoryGetResult,
+  HistoryManageParams,
+  HistoryManageResult,
+  HistoryPruneParams,
+  HistoryPruneResult,
+  HistoryStatsParams,
+  HistoryStatsResult,
+  HistorySummarizeParams,
+  HistorySummarizeResult,
   HousekeepingApplyParams,
   HousekeepingApplyResult,
   HousekeepingHistoryParams,
@@ -92,6 +102,7 @@ import type {
   ProfileParams,
   ProfileSetParams,
   ProfileSetResult,
+  PrunedParams,
   RecordedParams,
   ReferenceLookupParams,
   ReferenceLookupResult,
@@ -109,6 +120,7 @@ import type {
   SessionListResult,
   SessionOpenParams,
   SessionOpenResult,
+  SummarizedParams,
   ToolRecordParams,
   ToolRecordResult,
   WorkspaceAdoptParams,
@@ -5248,9 +5260,542 @@ export const memoryRestoreCheckpointResult = {
 export const memoryRestoreUnknownParams = {"session": "main", "checkpoint": "k99"} satisfies MemoryRestoreParams;
 export const memoryRestoreUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "checkpoint"} satisfies ErrorData;
 
+// testdata/protocol/examples/history-stats/anthropic.json
+export const historyStatsAnthropicParams = {
+    "session": "main",
+    "messages": [
+      {"role": "user", "content": "Make the reader flush before it closes."},
+      {
+        "role": "assistant",
+        "content": [
+          {"type": "text", "text": "I look at the reader first."},
+          {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "reader.go"}}
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_1",
+            "content": "package reader\n\nfunc (r *Reader) Close() error { return r.file.Close() }\n"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": [
+          {
+            "type": "tool_use",
+            "id": "toolu_2",
+            "name": "Bash",
+            "input": {"command": "go test ./..."}
+          }
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_2",
+            "is_error": true,
+            "content": "--- FAIL: TestClose (0.00s)\n    reader_test.go:31: 2 bytes are missing"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": "TestClose fails: two bytes are missing. Shall I flush in Close?"
+      },
+      {"role": "user", "content": "Yes."}
+    ],
+    "system": "You are a careful engineer.",
+    "model": "claude-sonnet-4-5"
+  } satisfies HistoryStatsParams;
+export const historyStatsAnthropicResult = {
+    "items": 7,
+    "tokens": 98,
+    "systemTokens": 6,
+    "limit": 200000,
+    "utilizationPercent": 0.049,
+    "needsPruning": false,
+    "threshold": 80,
+    "modelKnown": true,
+    "estimate": true,
+    "problems": []
+  } satisfies HistoryStatsResult;
+
+// testdata/protocol/examples/history-stats/unknown-form.json
+export const historyStatsUnknownFormError = {
+      "kind": "invalid_params",
+      "retryable": false,
+      "committed": "no",
+      "path": "messages[1]"
+    } satisfies ErrorData;
+
+// testdata/protocol/examples/history-prune/budget.json
+export const historyPruneBudgetParams = {
+    "session": "main",
+    "messages": [
+      {"role": "user", "content": "Make the reader flush before it closes."},
+      {
+        "role": "assistant",
+        "content": [
+          {"type": "text", "text": "I look at the reader first."},
+          {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "reader.go"}}
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_1",
+            "content": "package reader\n\nfunc (r *Reader) Close() error { return r.file.Close() }\n"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": [
+          {
+            "type": "tool_use",
+            "id": "toolu_2",
+            "name": "Bash",
+            "input": {"command": "go test ./..."}
+          }
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_2",
+            "is_error": true,
+            "content": "--- FAIL: TestClose (0.00s)\n    reader_test.go:31: 2 bytes are missing"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": "TestClose fails: two bytes are missing. Shall I flush in Close?"
+      },
+      {"role": "user", "content": "Yes."}
+    ],
+    "system": "You are a careful engineer.",
+    "model": "claude-sonnet-4-5",
+    "budget": 80,
+    "key": "prune-1"
+  } satisfies HistoryPruneParams;
+export const historyPruneBudgetResult = {
+    "changed": true,
+    "kept": [0, 3, 4, 5, 6],
+    "removed": [
+      {
+        "message": 1,
+        "archived": "m2f6ddc3ffa05bf15",
+        "tokens": 15,
+        "reason": "budget",
+        "score": {
+          "total": 24.741667,
+          "recency": 6.666667,
+          "role": 10,
+          "keywords": 8,
+          "length": 0.075
+        }
+      },
+      {
+        "message": 2,
+        "archived": "mfb4d1b7657f0f7b5",
+        "tokens": 19,
+        "reason": "budget",
+        "score": {
+          "total": 31.428333,
+          "recency": 13.333333,
+          "role": 10,
+          "keywords": 8,
+          "length": 0.095
+        }
+      }
+    ],
+    "before": {
+      "items": 7,
+      "tokens": 98,
+      "systemTokens": 6,
+      "limit": 200000,
+      "utilizationPercent": 0.049,
+      "needsPruning": false,
+      "threshold": 80,
+      "modelKnown": true,
+      "estimate": true,
+      "problems": []
+    },
+    "after": {
+      "items": 5,
+      "tokens": 64,
+      "systemTokens": 6,
+      "limit": 200000,
+      "utilizationPercent": 0.032,
+      "needsPruning": false,
+      "threshold": 80,
+      "modelKnown": true,
+      "estimate": true,
+      "problems": []
+    },
+    "sequence": 106
+  } satisfies HistoryPruneResult;
+
+// testdata/protocol/examples/event-pruned/budget.json
+export const eventPrunedBudgetParams = {
+    "session": "main",
+    "removed": 2,
+    "kept": 5,
+    "original": 98,
+    "final": 64,
+    "limit": 200000,
+    "sequence": 106
+  } satisfies PrunedParams;
+
+// testdata/protocol/examples/history-prune/too-small.json
+export const historyPruneTooSmallParams = {
+    "session": "main",
+    "messages": [
+      {"role": "user", "content": "Make the reader flush before it closes."},
+      {
+        "role": "assistant",
+        "content": [
+          {"type": "text", "text": "I look at the reader first."},
+          {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "reader.go"}}
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_1",
+            "content": "package reader\n\nfunc (r *Reader) Close() error { return r.file.Close() }\n"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": [
+          {
+            "type": "tool_use",
+            "id": "toolu_2",
+            "name": "Bash",
+            "input": {"command": "go test ./..."}
+          }
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_2",
+            "is_error": true,
+            "content": "--- FAIL: TestClose (0.00s)\n    reader_test.go:31: 2 bytes are missing"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": "TestClose fails: two bytes are missing. Shall I flush in Close?"
+      },
+      {"role": "user", "content": "Yes."}
+    ],
+    "system": "You are a careful engineer.",
+    "model": "claude-sonnet-4-5",
+    "budget": 5
+  } satisfies HistoryPruneParams;
+export const historyPruneTooSmallError = {
+      "kind": "budget_too_small",
+      "retryable": false,
+      "committed": "no",
+      "path": "budget",
+      "smallestTotal": 8
+    } satisfies ErrorData;
+
+// testdata/protocol/examples/history-manage/below.json
+export const historyManageBelowParams = {
+    "session": "main",
+    "messages": [
+      {"role": "user", "content": "Make the reader flush before it closes."},
+      {
+        "role": "assistant",
+        "content": [
+          {"type": "text", "text": "I look at the reader first."},
+          {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "reader.go"}}
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_1",
+            "content": "package reader\n\nfunc (r *Reader) Close() error { return r.file.Close() }\n"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": [
+          {
+            "type": "tool_use",
+            "id": "toolu_2",
+            "name": "Bash",
+            "input": {"command": "go test ./..."}
+          }
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_2",
+            "is_error": true,
+            "content": "--- FAIL: TestClose (0.00s)\n    reader_test.go:31: 2 bytes are missing"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": "TestClose fails: two bytes are missing. Shall I flush in Close?"
+      },
+      {"role": "user", "content": "Yes."}
+    ],
+    "system": "You are a careful engineer.",
+    "model": "claude-sonnet-4-5"
+  } satisfies HistoryManageParams;
+export const historyManageBelowResult = {
+    "changed": false,
+    "kept": [0, 1, 2, 3, 4, 5, 6],
+    "removed": [],
+    "before": {
+      "items": 7,
+      "tokens": 98,
+      "systemTokens": 6,
+      "limit": 200000,
+      "utilizationPercent": 0.049,
+      "needsPruning": false,
+      "threshold": 80,
+      "modelKnown": true,
+      "estimate": true,
+      "problems": []
+    },
+    "after": {
+      "items": 7,
+      "tokens": 98,
+      "systemTokens": 6,
+      "limit": 200000,
+      "utilizationPercent": 0.049,
+      "needsPruning": false,
+      "threshold": 80,
+      "modelKnown": true,
+      "estimate": true,
+      "problems": []
+    },
+    "sequence": 106
+  } satisfies HistoryManageResult;
+
+// testdata/protocol/examples/history-get/removed.json
+export const historyGetRemovedParams = {"session": "main", "archived": ["m2f6ddc3ffa05bf15"]} satisfies HistoryGetParams;
+export const historyGetRemovedResult = {
+    "messages": [
+      {
+        "archived": "m2f6ddc3ffa05bf15",
+        "message": {
+          "role": "assistant",
+          "content": [
+            {"type": "text", "text": "I look at the reader first."},
+            {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "reader.go"}}
+          ]
+        }
+      }
+    ],
+    "sequence": 106
+  } satisfies HistoryGetResult;
+
+// testdata/protocol/examples/history-summarize/keep.json
+export const historySummarizeKeepParams = {
+    "session": "main",
+    "messages": [
+      {"role": "user", "content": "Make the reader flush before it closes."},
+      {
+        "role": "assistant",
+        "content": [
+          {"type": "text", "text": "I look at the reader first."},
+          {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "reader.go"}}
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_1",
+            "content": "package reader\n\nimport \"os\"\n\n// Reader reads records from a file through a buffer.\ntype Reader struct {\n\tfile *os.File\n\tbuffer []byte\n}\n\n// Close closes the file.\nfunc (r *Reader) Close() error { return r.file.Close() }\n\n// Flush writes what is in the buffer.\nfunc (r *Reader) Flush() error {\n\t_, err := r.file.Write(r.buffer)\n\tr.buffer = r.buffer[:0]\n\treturn err\n}\npackage reader\n\nimport \"os\"\n\n// Reader reads records from a file through a buffer.\ntype Reader struct {\n\tfile *os.File\n\tbuffer []byte\n}\n\n// Close closes the file.\nfunc (r *Reader) Close() error { return r.file.Close() }\n\n// Flush writes what is in the buffer.\nfunc (r *Reader) Flush() error {\n\t_, err := r.file.Write(r.buffer)\n\tr.buffer = r.buffer[:0]\n\treturn err\n}\n"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": [
+          {
+            "type": "tool_use",
+            "id": "toolu_2",
+            "name": "Bash",
+            "input": {"command": "go test ./..."}
+          }
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_2",
+            "is_error": true,
+            "content": "--- FAIL: TestClose (0.00s)\n    reader_test.go:31: 2 bytes are missing"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": "TestClose fails: two bytes are missing. Shall I flush in Close?"
+      },
+      {"role": "user", "content": "Yes."}
+    ],
+    "system": "You are a careful engineer.",
+    "model": "claude-sonnet-4-5",
+    "keep": 3,
+    "return": true
+  } satisfies HistorySummarizeParams;
+export const historySummarizeKeepResult = {
+    "changed": true,
+    "kept": [3, 4, 5, 6],
+    "removed": [
+      {
+        "message": 0,
+        "archived": "m2f4d667e9e254d11",
+        "tokens": 8,
+        "reason": "summarized",
+        "score": {"total": 20.04, "recency": 0, "role": 20, "keywords": 0, "length": 0.04}
+      },
+      {
+        "message": 1,
+        "archived": "m2f6ddc3ffa05bf15",
+        "tokens": 15,
+        "reason": "summarized",
+        "score": {
+          "total": 24.741667,
+          "recency": 6.666667,
+          "role": 10,
+          "keywords": 8,
+          "length": 0.075
+        }
+      },
+      {
+        "message": 2,
+        "archived": "m567d74a93c584ee5",
+        "tokens": 184,
+        "reason": "summarized",
+        "score": {
+          "total": 32.253333,
+          "recency": 13.333333,
+          "role": 10,
+          "keywords": 8,
+          "length": 0.92
+        }
+      }
+    ],
+    "before": {
+      "items": 7,
+      "tokens": 263,
+      "systemTokens": 6,
+      "limit": 200000,
+      "utilizationPercent": 0.1315,
+      "needsPruning": false,
+      "threshold": 80,
+      "modelKnown": true,
+      "estimate": true,
+      "problems": []
+    },
+    "after": {
+      "items": 5,
+      "tokens": 124,
+      "systemTokens": 6,
+      "limit": 200000,
+      "utilizationPercent": 0.062,
+      "needsPruning": false,
+      "threshold": 80,
+      "modelKnown": true,
+      "estimate": true,
+      "problems": []
+    },
+    "messages": [
+      {
+        "content": "Summary of 3 messages before: 1 of the user, 1 of the model, 1 call of tools.\nObjective: Make the reader flush before it closes.\nStory: Make the reader flush before it closes: I look at the reader first.\nState: completed: I look at the reader first.\nFiles: reader.go\n",
+        "role": "user"
+      },
+      {
+        "role": "assistant",
+        "content": [
+          {
+            "type": "tool_use",
+            "id": "toolu_2",
+            "name": "Bash",
+            "input": {"command": "go test ./..."}
+          }
+        ]
+      },
+      {
+        "role": "user",
+        "content": [
+          {
+            "type": "tool_result",
+            "tool_use_id": "toolu_2",
+            "is_error": true,
+            "content": "--- FAIL: TestClose (0.00s)\n    reader_test.go:31: 2 bytes are missing"
+          }
+        ]
+      },
+      {
+        "role": "assistant",
+        "content": "TestClose fails: two bytes are missing. Shall I flush in Close?"
+      },
+      {"role": "user", "content": "Yes."}
+    ],
+    "sequence": 108,
+    "summary": {
+      "content": "Summary of 3 messages before: 1 of the user, 1 of the model, 1 call of tools.\nObjective: Make the reader flush before it closes.\nStory: Make the reader flush before it closes: I look at the reader first.\nState: completed: I look at the reader first.\nFiles: reader.go\n",
+      "role": "user"
+    },
+    "summaryAt": 0,
+    "summaryTokens": 68
+  } satisfies HistorySummarizeResult;
+
+// testdata/protocol/examples/event-summarized/keep.json
+export const eventSummarizedKeepParams = {
+    "session": "main",
+    "removed": 3,
+    "kept": 4,
+    "original": 263,
+    "final": 124,
+    "limit": 200000,
+    "sequence": 108,
+    "summaryTokens": 68
+  } satisfies SummarizedParams;
+
 // testdata/protocol/examples/conversation-forget/one.json
 export const conversationForgetOneParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
-export const conversationForgetOneResult = {"conversations": ["c1"], "records": 52, "blobs": 4, "sequence": 104} satisfies ConversationForgetResult;
+export const conversationForgetOneResult = {"conversations": ["c1"], "records": 58, "blobs": 4, "sequence": 108} satisfies ConversationForgetResult;
 
 // testdata/protocol/examples/conversation-forget/again.json
 export const conversationForgetAgainParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
@@ -5270,12 +5815,12 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 104
+    "sequence": 108
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 109, "completed": "c4"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 113, "completed": "c4"} satisfies SessionCloseResult;
 
 // testdata/protocol/examples/workspace-adopt/keep.json
 export const workspaceAdoptKeepParams = {"workspace": {"uri": "file:///projects/brewlog"}, "from": "3eea48a1241a986c"} satisfies WorkspaceAdoptParams;

@@ -1384,6 +1384,227 @@ export interface WorkspaceEraseResult {
   erased: boolean;
 }
 
+/**
+ * HistoryList is a bare list of messages as the client would send it to a provider. It need
+ * not have been recorded.
+ */
+export interface HistoryList {
+  /** An open session. */
+  session: string;
+  /**
+   * The messages, oldest first: of Anthropic's Messages, OpenAI's Chat Completions, items of
+   * OpenAI's Responses, or contents of Gemini. At most 100,000.
+   */
+  messages: LSPAny[];
+  /**
+   * What is sent apart from the messages and always stays: a text, blocks or a content with
+   * parts, as Anthropic's system and Gemini's systemInstruction.
+   */
+  system?: LSPAny;
+  /** Model whose window is the limit and whose tokenizer counts; the session's when absent. */
+  model?: string;
+  /** Tokens that the model takes, instead of its context window. */
+  limit?: integer;
+  /**
+   * Percent of the limit above which a list needs pruning, and to which it is pruned; 80 when
+   * absent.
+   */
+  threshold?: integer;
+}
+
+/** HistoryProblem is something in a list that a provider would refuse. */
+export interface HistoryProblem {
+  /** Index of the message. */
+  message: integer;
+  /**
+   * "orphanedResult" (a result whose call no message before it makes) or "unansweredCall" (a
+   * call, not in the newest message, that has no result).
+   */
+  kind: 'orphanedResult' | 'unansweredCall';
+}
+
+/** HistoryState is how full a list of messages is. */
+export interface HistoryState {
+  /** Messages. */
+  items: integer;
+  /**
+   * Tokens of their texts, calls, results and thoughts, and of system; a medium counts as
+   * 1,600. What the provider adds around messages is not counted.
+   */
+  tokens: integer;
+  /** Tokens of system alone. */
+  systemTokens: integer;
+  /** Tokens that the model takes. */
+  limit: integer;
+  /** Percent of the limit that is used. */
+  utilizationPercent: decimal;
+  /** Whether that is over the threshold. */
+  needsPruning: boolean;
+  /** The threshold in percent. */
+  threshold: integer;
+  /** Whether the model is in the table; for others the default's window counts. */
+  modelKnown: boolean;
+  /** Whether tokens are an estimate, because the tokenizer is not public. */
+  estimate: boolean;
+  /** What a provider would refuse. */
+  problems: HistoryProblem[];
+}
+
+/** HistoryStatsParams asks how full a list of messages is. */
+export interface HistoryStatsParams extends HistoryList {
+}
+
+/** HistoryStatsResult is how full it is. */
+export interface HistoryStatsResult extends HistoryState {
+}
+
+/** HistoryPruneParams asks for a list that fits a budget. */
+export interface HistoryPruneParams extends HistoryList {
+  /** Tokens of what stays, with system; threshold percent of the limit when absent. */
+  budget?: integer;
+  /** True to get the list itself back, beside the indices. */
+  return?: boolean;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** HistoryScore is how much a message is worth, 0 to 100, with its parts. */
+export interface HistoryScore {
+  /** The sum of the parts. */
+  total: decimal;
+  /** 0 for the oldest message to 40 for the newest. */
+  recency: decimal;
+  /** 30 for a system prompt, 20 for the user, 10 for the model and results of tools. */
+  role: decimal;
+  /** 10 for errors, 8 for calls of tools and their results, 7 for edits, tests and commands. */
+  keywords: decimal;
+  /** 5 for 1,000 tokens and more, less for fewer. */
+  length: decimal;
+}
+
+/** RemovedMessage is a message that was removed. */
+export interface RemovedMessage {
+  /** Index of the message in the list that was sent. */
+  message: integer;
+  /** Name under which hexapla/history/get gives it back. The same message has the same name. */
+  archived: string;
+  /** Tokens. */
+  tokens: integer;
+  /**
+   * "budget" (others are worth more), "opening" (it stood before the first words of the user
+   * that stay), "broken" (a result without its call, or a call without its result) or
+   * "summarized" (the summary stands for it).
+   */
+  reason: 'budget' | 'opening' | 'broken' | 'summarized';
+  /** What it is worth. It stays or goes with the others of its unit, by the highest of them. */
+  score: HistoryScore;
+}
+
+/** HistoryPruneResult is what became of the list. */
+export interface HistoryPruneResult {
+  /** Whether anything was removed. */
+  changed: boolean;
+  /** Indices of the messages that stay, in order. */
+  kept: integer[];
+  /** The others, in order; all are archived when the reply is given. */
+  removed: RemovedMessage[];
+  /** The list as it was. */
+  before: HistoryState;
+  /** The list as it is. */
+  after: HistoryState;
+  /** The messages that stay, when asked for. */
+  messages?: LSPAny[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/**
+ * HistoryManageParams asks for a list that fits a budget if it is over the threshold, and for
+ * the list as it is otherwise.
+ */
+export interface HistoryManageParams extends HistoryPruneParams {
+}
+
+/** HistoryManageResult is what became of the list. */
+export interface HistoryManageResult extends HistoryPruneResult {
+}
+
+/** HistorySummarizeParams asks for a list of which all but the last messages are one. */
+export interface HistorySummarizeParams extends HistoryList {
+  /**
+   * How many messages stay, at least; 10 when absent. More stay where a call would be parted
+   * from its result.
+   */
+  keep?: integer;
+  /** True to get the list itself back, beside the indices. */
+  return?: boolean;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** HistorySummarizeResult is what became of the list. */
+export interface HistorySummarizeResult extends HistoryPruneResult {
+  /**
+   * A message of the user in the shape of the others that stands for the removed ones; absent
+   * when none were.
+   */
+  summary?: LSPAny;
+  /** Its place: how many of kept stand before it. */
+  summaryAt: integer;
+  /** Its tokens. */
+  summaryTokens: integer;
+}
+
+/** HistoryGetParams names archived messages. */
+export interface HistoryGetParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Names from removed; at most 1,000. */
+  archived: string[];
+}
+
+/** ArchivedMessage is a message that was removed from a list. */
+export interface ArchivedMessage {
+  /** Its name. */
+  archived: string;
+  /** The message as it was stored. */
+  message: LSPAny;
+}
+
+/** HistoryGetResult is archived messages. */
+export interface HistoryGetResult {
+  /** The messages, in the order asked for. */
+  messages: ArchivedMessage[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** PrunedParams tells that a list of messages was pruned. */
+export interface PrunedParams {
+  /** The session. */
+  session: string;
+  /** Messages that were removed. */
+  removed: integer;
+  /** Messages that stay. */
+  kept: integer;
+  /** Tokens before. */
+  original: integer;
+  /** Tokens after. */
+  final: integer;
+  /** Tokens that the model takes. */
+  limit: integer;
+  /** The sequence number at which the removed messages are archived. */
+  sequence: integer;
+}
+
+/** SummarizedParams tells that messages were put into a summary. */
+export interface SummarizedParams extends PrunedParams {
+  /** Tokens of the summary. */
+  summaryTokens: integer;
+}
+
 /** MemoryItem is a memory item of an agent. */
 export interface MemoryItem {
   /** The item's id. */
@@ -4063,6 +4284,39 @@ export const MetricsGetRequest = {
   type: new RequestType<MetricsGetParams, MetricsGetResult, ErrorData>('hexapla/metrics/get'),
 } as const;
 
+/** Tells how full a bare list of messages is and whether it needs pruning. */
+export const HistoryStatsRequest = {
+  method: 'hexapla/history/stats',
+  type: new RequestType<HistoryStatsParams, HistoryStatsResult, ErrorData>('hexapla/history/stats'),
+} as const;
+
+/**
+ * Takes the messages out of a list that are worth least, until it fits; what is removed is
+ * archived.
+ */
+export const HistoryPruneRequest = {
+  method: 'hexapla/history/prune',
+  type: new RequestType<HistoryPruneParams, HistoryPruneResult, ErrorData>('hexapla/history/prune'),
+} as const;
+
+/** Prunes a list that is over its threshold, and leaves any other as it is. */
+export const HistoryManageRequest = {
+  method: 'hexapla/history/manage',
+  type: new RequestType<HistoryManageParams, HistoryManageResult, ErrorData>('hexapla/history/manage'),
+} as const;
+
+/** Makes one message of all but the last of a list; what it stands for is archived. */
+export const HistorySummarizeRequest = {
+  method: 'hexapla/history/summarize',
+  type: new RequestType<HistorySummarizeParams, HistorySummarizeResult, ErrorData>('hexapla/history/summarize'),
+} as const;
+
+/** Reads messages that were removed from lists. */
+export const HistoryGetRequest = {
+  method: 'hexapla/history/get',
+  type: new RequestType<HistoryGetParams, HistoryGetResult, ErrorData>('hexapla/history/get'),
+} as const;
+
 /** A pack was built. */
 export const PackedNotification = {
   method: 'hexapla/event/packed',
@@ -4091,4 +4345,16 @@ export const MemoryNotification = {
 export const ProfileNotification = {
   method: 'hexapla/event/profile',
   type: new NotificationType<ProfileParams>('hexapla/event/profile'),
+} as const;
+
+/** A list of messages was pruned. */
+export const PrunedNotification = {
+  method: 'hexapla/event/pruned',
+  type: new NotificationType<PrunedParams>('hexapla/event/pruned'),
+} as const;
+
+/** Messages of a list were put into a summary. */
+export const SummarizedNotification = {
+  method: 'hexapla/event/summarized',
+  type: new NotificationType<SummarizedParams>('hexapla/event/summarized'),
 } as const;

@@ -59,6 +59,11 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/secrets/rescrub" # Puts placeholders in the place of secrets in everything that was recorded before, by the rules that are in force now.
 ---| "hexapla/instructions/get" # Returns the text and the tool schemas that teach a model to give housekeeping and to ask for context.
 ---| "hexapla/metrics/get" # Returns counts, sizes and latencies of a workspace and of this process.
+---| "hexapla/history/stats" # Tells how full a bare list of messages is and whether it needs pruning.
+---| "hexapla/history/prune" # Takes the messages out of a list that are worth least, until it fits; what is removed is archived.
+---| "hexapla/history/manage" # Prunes a list that is over its threshold, and leaves any other as it is.
+---| "hexapla/history/summarize" # Makes one message of all but the last of a list; what it stands for is archived.
+---| "hexapla/history/get" # Reads messages that were removed from lists.
 
 ---Notifications of the server.
 ---@alias hexapla.Event
@@ -67,6 +72,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/event/drift" # The model gave a current context that says something else than the one before.
 ---| "hexapla/event/memory" # An agent's memory changed: items were saved, removed, moved to another tier or put back.
 ---| "hexapla/event/profile" # Another profile is in force in a session.
+---| "hexapla/event/pruned" # A list of messages was pruned.
+---| "hexapla/event/summarized" # Messages of a list were put into a summary.
 
 ---Kind is the stable name of an error case, in error.data.kind.
 ---@alias hexapla.Kind
@@ -783,6 +790,121 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---WorkspaceEraseResult says that nothing is left. Sessions of the workspace are no longer open.
 ---@class hexapla.WorkspaceEraseResult
 ---@field erased boolean # Always true.
+
+---HistoryList is a bare list of messages as the client would send it to a provider. It need not
+---have been recorded.
+---@class hexapla.HistoryList
+---@field session string # An open session.
+---@field messages any[] # The messages, oldest first: of Anthropic's Messages, OpenAI's Chat Completions, items of OpenAI's Responses, or contents of Gemini. At most 100,000.
+---@field system? any # What is sent apart from the messages and always stays: a text, blocks or a content with parts, as Anthropic's system and Gemini's systemInstruction.
+---@field model? string # Model whose window is the limit and whose tokenizer counts; the session's when absent.
+---@field limit? integer # Tokens that the model takes, instead of its context window.
+---@field threshold? integer # Percent of the limit above which a list needs pruning, and to which it is pruned; 80 when absent.
+
+---HistoryProblem is something in a list that a provider would refuse.
+---@class hexapla.HistoryProblem
+---@field message integer # Index of the message.
+---@field kind "orphanedResult"|"unansweredCall" # "orphanedResult" (a result whose call no message before it makes) or "unansweredCall" (a call, not in the newest message, that has no result).
+
+---HistoryState is how full a list of messages is.
+---@class hexapla.HistoryState
+---@field items integer # Messages.
+---@field tokens integer # Tokens of their texts, calls, results and thoughts, and of system; a medium counts as 1,600. What the provider adds around messages is not counted.
+---@field systemTokens integer # Tokens of system alone.
+---@field limit integer # Tokens that the model takes.
+---@field utilizationPercent number # Percent of the limit that is used.
+---@field needsPruning boolean # Whether that is over the threshold.
+---@field threshold integer # The threshold in percent.
+---@field modelKnown boolean # Whether the model is in the table; for others the default's window counts.
+---@field estimate boolean # Whether tokens are an estimate, because the tokenizer is not public.
+---@field problems hexapla.HistoryProblem[] # What a provider would refuse.
+
+---HistoryStatsParams asks how full a list of messages is.
+---@class hexapla.HistoryStatsParams : hexapla.HistoryList
+
+---HistoryStatsResult is how full it is.
+---@class hexapla.HistoryStatsResult : hexapla.HistoryState
+
+---HistoryPruneParams asks for a list that fits a budget.
+---@class hexapla.HistoryPruneParams : hexapla.HistoryList
+---@field budget? integer # Tokens of what stays, with system; threshold percent of the limit when absent.
+---@field return? boolean # True to get the list itself back, beside the indices.
+---@field key? string # Idempotency key.
+
+---HistoryScore is how much a message is worth, 0 to 100, with its parts.
+---@class hexapla.HistoryScore
+---@field total number # The sum of the parts.
+---@field recency number # 0 for the oldest message to 40 for the newest.
+---@field role number # 30 for a system prompt, 20 for the user, 10 for the model and results of tools.
+---@field keywords number # 10 for errors, 8 for calls of tools and their results, 7 for edits, tests and commands.
+---@field length number # 5 for 1,000 tokens and more, less for fewer.
+
+---RemovedMessage is a message that was removed.
+---@class hexapla.RemovedMessage
+---@field message integer # Index of the message in the list that was sent.
+---@field archived string # Name under which hexapla/history/get gives it back. The same message has the same name.
+---@field tokens integer # Tokens.
+---@field reason "budget"|"opening"|"broken"|"summarized" # "budget" (others are worth more), "opening" (it stood before the first words of the user that stay), "broken" (a result without its call, or a call without its result) or "summarized" (the summary stands for it).
+---@field score hexapla.HistoryScore # What it is worth. It stays or goes with the others of its unit, by the highest of them.
+
+---HistoryPruneResult is what became of the list.
+---@class hexapla.HistoryPruneResult
+---@field changed boolean # Whether anything was removed.
+---@field kept integer[] # Indices of the messages that stay, in order.
+---@field removed hexapla.RemovedMessage[] # The others, in order; all are archived when the reply is given.
+---@field before hexapla.HistoryState # The list as it was.
+---@field after hexapla.HistoryState # The list as it is.
+---@field messages? any[] # The messages that stay, when asked for.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---HistoryManageParams asks for a list that fits a budget if it is over the threshold, and for the
+---list as it is otherwise.
+---@class hexapla.HistoryManageParams : hexapla.HistoryPruneParams
+
+---HistoryManageResult is what became of the list.
+---@class hexapla.HistoryManageResult : hexapla.HistoryPruneResult
+
+---HistorySummarizeParams asks for a list of which all but the last messages are one.
+---@class hexapla.HistorySummarizeParams : hexapla.HistoryList
+---@field keep? integer # How many messages stay, at least; 10 when absent. More stay where a call would be parted from its result.
+---@field return? boolean # True to get the list itself back, beside the indices.
+---@field key? string # Idempotency key.
+
+---HistorySummarizeResult is what became of the list.
+---@class hexapla.HistorySummarizeResult : hexapla.HistoryPruneResult
+---@field summary? any # A message of the user in the shape of the others that stands for the removed ones; absent when none were.
+---@field summaryAt integer # Its place: how many of kept stand before it.
+---@field summaryTokens integer # Its tokens.
+
+---HistoryGetParams names archived messages.
+---@class hexapla.HistoryGetParams
+---@field session string # An open session of the workspace.
+---@field archived string[] # Names from removed; at most 1,000.
+
+---ArchivedMessage is a message that was removed from a list.
+---@class hexapla.ArchivedMessage
+---@field archived string # Its name.
+---@field message any # The message as it was stored.
+
+---HistoryGetResult is archived messages.
+---@class hexapla.HistoryGetResult
+---@field messages hexapla.ArchivedMessage[] # The messages, in the order asked for.
+---@field sequence integer # The workspace's newest sequence number.
+
+---PrunedParams tells that a list of messages was pruned.
+---@class hexapla.PrunedParams
+---@field session string # The session.
+---@field removed integer # Messages that were removed.
+---@field kept integer # Messages that stay.
+---@field original integer # Tokens before.
+---@field final integer # Tokens after.
+---@field limit integer # Tokens that the model takes.
+---@field sequence integer # The sequence number at which the removed messages are archived.
+
+---SummarizedParams tells that messages were put into a summary.
+---@class hexapla.SummarizedParams : hexapla.PrunedParams
+---@field summaryTokens integer # Tokens of the summary.
 
 ---MemoryItem is a memory item of an agent.
 ---@class hexapla.MemoryItem
