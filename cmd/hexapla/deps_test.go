@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"rpc/daemon":          {"internal/filelock"},
 	"rpc/wire":            {},
 	"rpc/wire/gen":        {"rpc/wire"},
-	"cmd/hexapla":         {"rpc", "rpc/daemon", "rpc/wire", "session", "storage", "layers", "layers/rendering", "layers/models", "layers/scrub", "layers/tokens", "internal/transcript", "internal/billing", "internal/needs"},
+	"cmd/hexapla":         {"retrieval", "rpc", "rpc/daemon", "rpc/wire", "session", "storage", "layers", "layers/rendering", "layers/models", "layers/scrub", "layers/terms", "layers/tokens", "internal/transcript", "internal/billing", "internal/needs"},
 	"internal/transcript": {"layers"},
 	"internal/billing":    {"layers", "layers/models"},
 	"internal/needs":      {"layers", "layers/digest"},
