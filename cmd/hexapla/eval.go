@@ -102,7 +102,7 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.data, "data", "", "`folder` of the recorded sessions and of what was needed")
-	cmd.Flags().StringVar(&o.set, "set", "", "what to measure: "+evalSets()+" (default: all sets of questions)")
+	cmd.Flags().StringVar(&o.set, "set", "", "what to measure, by `name` (default: all sets of questions)")
 	cmd.Flags().IntSliceVar(&o.budgets, "budgets", []int{3000, 8000, 20000}, "`tokens` that a pack may use, one measurement each")
 	cmd.Flags().StringVar(&o.model, "model", "", "`model` that counts tokens (default: the one of each transcript)")
 	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that differ, as `JSON`")
