@@ -137,7 +137,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"replay", "--budget", "0", "x"}, "--budget 0: must be positive"},
 		{[]string{"replay", "--layout", "sideways", "x"}, `--layout "sideways"`},
 		{[]string{"replay", "--overhead", "-5", "x"}, "--overhead -5"},
-		{[]string{"eval", "--data", "x"}, `--set ""`},
+		{[]string{"eval", "--data", "x", "--sample", "-1"}, "--sample -1: must not be negative"},
 		{[]string{"eval", "--data", "x", "--set", "memory"}, `--set "memory": must be compaction`},
 		{[]string{"eval", "--set", "compaction"}, "--data: name the folder"},
 		{[]string{"eval", "--data", "x", "--set", "compaction", "--budgets", "3000,0"}, "--budgets 0: must be positive"},

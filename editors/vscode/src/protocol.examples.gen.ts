@@ -1211,6 +1211,7 @@ export const searchQueryWordsResult = {
           "lexical": 0.545155,
           "passage": 0.928403,
           "conversation": 1,
+          "semantic": 0,
           "temporal": 0.987492,
           "entities": 0.5,
           "errors": 0,
@@ -1238,6 +1239,7 @@ export const searchQueryWordsResult = {
           "lexical": 1,
           "passage": 1,
           "conversation": 0.68252,
+          "semantic": 0,
           "temporal": 0.993049,
           "entities": 0,
           "errors": 0,
@@ -1285,6 +1287,7 @@ export const searchQueryOutputResult = {
           "lexical": 1,
           "passage": 0,
           "conversation": 1,
+          "semantic": 0,
           "temporal": 0.982318,
           "entities": 0.142857,
           "errors": 0,
@@ -5795,7 +5798,7 @@ export const eventSummarizedKeepParams = {
 
 // testdata/protocol/examples/conversation-forget/one.json
 export const conversationForgetOneParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
-export const conversationForgetOneResult = {"conversations": ["c1"], "records": 58, "blobs": 4, "sequence": 108} satisfies ConversationForgetResult;
+export const conversationForgetOneResult = {"conversations": ["c1"], "records": 55, "blobs": 4, "sequence": 108} satisfies ConversationForgetResult;
 
 // testdata/protocol/examples/conversation-forget/again.json
 export const conversationForgetAgainParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;

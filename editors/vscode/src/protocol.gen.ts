@@ -631,6 +631,11 @@ export interface ScoreParts {
   passage: decimal;
   /** BM25 of the whole conversation, by the best. */
   conversation: decimal;
+  /**
+   * How near the words of the turn and its query are in meaning, by built-in word vectors,
+   * from the least to the most alike of the best turns.
+   */
+  semantic: decimal;
   /** How near in time. */
   temporal: decimal;
   /** Files, functions and concepts in common with the query. */

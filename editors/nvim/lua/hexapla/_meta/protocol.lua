@@ -415,6 +415,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field lexical number # BM25 of the record's words, by that of the best record.
 ---@field passage number # BM25 of the turn together with those around it, by the best.
 ---@field conversation number # BM25 of the whole conversation, by the best.
+---@field semantic number # How near the words of the turn and its query are in meaning, by built-in word vectors, from the least to the most alike of the best turns.
 ---@field temporal number # How near in time.
 ---@field entities number # Files, functions and concepts in common with the query.
 ---@field errors number # Share of the query's errors that it met too.
