@@ -92,19 +92,21 @@ func (s *Session) FlashSaveMemory(ctx context.Context, req FlashSave) (FlashRepl
 	}
 	percent := reply.Percent
 	tokens := save.count(ws.standard())
-	reply, receipt, err := write(ctx, ws, "memory/flashSave", s.ID, req.Key, req, func(tx *storage.Tx) (FlashReply, error) {
-		reply, err := s.flashSave(tx, &save, tokens)
+	var t *tiers
+	reply, receipt, err := write(ctx, ws, "memory/flashSave", s.ID, req.Key, req, func(tx *storage.Tx) (reply FlashReply, err error) {
+		reply, t, err = s.flashSave(tx, &save, tokens)
 		reply.Percent = percent
 		return reply, err
 	})
+	ws.keepTiers(t, receipt, err)
 	reply.Sequence = receipt.Seq
 	return reply, err
 }
 
-func (s *Session) flashSave(tx *storage.Tx, save *MemorySave, tokens []int) (FlashReply, error) {
+func (s *Session) flashSave(tx *storage.Tx, save *MemorySave, tokens []int) (reply FlashReply, t *tiers, err error) {
 	v, policy, now := tx.View(), s.Workspace.opts.Memory, s.Workspace.opts.Now()
-	reply := FlashReply{Due: true, Hot: []MemoryItem{}}
-	t, err := s.memoryOf(v, save.Agent)
+	reply = FlashReply{Due: true, Hot: []MemoryItem{}}
+	t, err = s.memoryOf(v, save.Agent)
 	if len(save.Items) > 0 { // which makes an agent known
 		var saved MemoryReply
 		if saved, t, err = s.saveMemory(tx, save, tokens); err == nil {
@@ -112,7 +114,7 @@ func (s *Session) flashSave(tx *storage.Tx, save *MemorySave, tokens []int) (Fla
 		}
 	}
 	if err != nil {
-		return reply, err
+		return reply, t, err
 	}
 	sent := make(map[string]int, len(reply.Items))
 	for i, item := range reply.Items {
@@ -130,8 +132,8 @@ func (s *Session) flashSave(tx *storage.Tx, save *MemorySave, tokens []int) (Fla
 			body, ok := itemRecord{}, true
 			if k, now := sent[e.ID]; now { // which the view does not show yet
 				body.Content, body.Tokens = save.Items[k].Content, tokens[k]
-			} else if body, ok, err = itemOf(v, e); err != nil {
-				return reply, err
+			} else if body, ok, err = s.Workspace.itemIn(v, e); err != nil {
+				return reply, t, err
 			}
 			if ok {
 				reply.Hot = append(reply.Hot, e.shown(body, policy, now))
@@ -150,7 +152,7 @@ func (s *Session) flashSave(tx *storage.Tx, save *MemorySave, tokens []int) (Fla
 	seq := tx.Put(storage.Draft{Kind: kindCheckpoint, ID: id, Parent: t.agent, Body: encode(ck), Lists: []string{listOfCheckpoints(t.agent)}})
 	reply.Checkpoint = ck.shown(id, seq)
 	reply.Hot = reply.Hot[:loadable(reply.Hot)]
-	return reply, nil
+	return reply, t, nil
 }
 
 func (c *checkpointRecord) shown(id string, seq int64) Checkpoint {

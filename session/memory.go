@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -85,10 +84,10 @@ func (s *Session) agentOf(v storage.View, named string) (string, error) {
 	return agent, nil
 }
 
-// memoryOf reads the items of the agent that a call is about. An agent that is
+// memoryOf reads the items of the agent that a write is about. An agent that is
 // named and has saved nothing is not known, unless it is the session's.
 func (s *Session) memoryOf(v storage.View, named string) (*tiers, error) {
-	return s.known(v, named, tiersOf)
+	return s.known(v, named, s.Workspace.tiersIn)
 }
 
 // memoryAt is memoryOf for readers: what it returns must not change.
@@ -144,10 +143,12 @@ func (s *Session) SaveMemory(ctx context.Context, req MemorySave) (MemoryReply, 
 		return MemoryReply{}, err
 	}
 	tokens := req.count(ws.standard())
-	reply, receipt, err := write(ctx, ws, "memory/save", s.ID, req.Key, req, func(tx *storage.Tx) (MemoryReply, error) {
-		reply, _, err := s.saveMemory(tx, &req, tokens)
+	var t *tiers
+	reply, receipt, err := write(ctx, ws, "memory/save", s.ID, req.Key, req, func(tx *storage.Tx) (reply MemoryReply, err error) {
+		reply, t, err = s.saveMemory(tx, &req, tokens)
 		return reply, err
 	})
+	ws.keepTiers(t, receipt, err)
 	reply.Sequence = receipt.Seq
 	return reply, err
 }
@@ -168,7 +169,7 @@ func (s *Session) saveMemory(tx *storage.Tx, req *MemorySave, tokens []int) (rep
 	if err != nil {
 		return reply, t, err
 	}
-	t, err = tiersOf(v, agent)
+	t, err = s.Workspace.tiersIn(v, agent)
 	if err != nil {
 		return reply, t, err
 	}
@@ -217,165 +218,13 @@ func (s *Session) saveMemory(tx *storage.Tx, req *MemorySave, tokens []int) (rep
 	return reply, t, nil
 }
 
-// MemoryLoad asks for items of an agent.
-type MemoryLoad struct {
-	Agent string        `json:"agent,omitempty"` // the session's when empty
-	Tiers []layers.Tier `json:"tiers,omitempty"` // HOT when empty
-	IDs   []string      `json:"ids,omitempty"`   // of these items alone, whatever their tiers
-	Limit int           `json:"limit,omitempty"` // 0 for no limit
-	// Peek reads without counting it as a use.
-	Peek bool   `json:"peek,omitempty"`
-	Key  string `json:"-"`
-}
-
-// LoadReply is an agent's items, the most important first.
-type LoadReply struct {
-	Agent    string
-	Items    []MemoryItem
-	More     int   // items that the limit left out
-	Sequence int64 `json:"-"`
-}
-
-func (m *MemoryLoad) check() error {
-	switch {
-	case m.Limit < 0:
-		return invalid("limit", "must not be negative")
-	case len(m.IDs) > maxItems:
-		return &InvalidError{Path: "ids", Message: "too many items", Limit: maxItems}
-	}
-	return checkTiers("tiers", m.Tiers)
-}
-
-func checkTiers(path string, tiers []layers.Tier) error {
-	for i, tier := range tiers {
-		if !slices.Contains(layers.Tiers(), tier) {
-			return invalid(fmt.Sprintf("%s[%d]", path, i), "must be one of %q", layers.Tiers())
-		}
-	}
-	return nil
-}
-
-// LoadMemory returns items of an agent and counts their use.
-func (s *Session) LoadMemory(ctx context.Context, req MemoryLoad) (LoadReply, error) {
-	if err := req.check(); err != nil {
-		return LoadReply{}, err
-	}
-	if req.Peek {
-		var reply LoadReply
-		err := s.Workspace.view(0, func(v storage.View) (err error) {
-			t, err := s.memoryAt(v, req.Agent)
-			if err == nil {
-				reply, err = s.loadMemory(v, t, &req)
-			}
-			reply.Sequence = v.Seq()
-			return err
-		})
-		return reply, err
-	}
-	reply, receipt, err := write(ctx, s.Workspace, "memory/load", s.ID, req.Key, req, func(tx *storage.Tx) (LoadReply, error) {
-		t, err := s.memoryOf(tx.View(), req.Agent)
-		if err != nil {
-			return LoadReply{}, err
-		}
-		reply, err := s.loadMemory(tx.View(), t, &req)
-		if err != nil || len(reply.Items) == 0 {
-			return reply, err
-		}
-		change := tiersRecord{Time: s.Workspace.opts.Now()}
-		for i := range reply.Items {
-			change.Used = append(change.Used, reply.Items[i].ID)
-		}
-		t.put(tx, change)
-		return reply, nil
-	})
-	reply.Sequence = receipt.Seq
-	return reply, err
-}
-
-// loadMemory reads what is asked for: as it was before this use.
-func (s *Session) loadMemory(v storage.View, t *tiers, req *MemoryLoad) (LoadReply, error) {
-	reply := LoadReply{Agent: t.agent, Items: []MemoryItem{}}
-	wanted := req.Tiers
-	if len(wanted) == 0 {
-		wanted = []layers.Tier{layers.TierHot}
-	}
-	var asked map[string]bool
-	if len(req.IDs) > 0 {
-		asked = make(map[string]bool, len(req.IDs))
-		for i, id := range req.IDs {
-			if _, ok := t.at[id]; !ok {
-				return reply, &NotFoundError{Path: fmt.Sprintf("ids[%d]", i), Message: "the agent has no such item"}
-			}
-			asked[id] = true
-		}
-	}
-	found, err := t.read(v, s.Workspace.opts.Memory, s.Workspace.opts.Now(), func(e *tierEntry) bool {
-		if asked != nil {
-			return asked[e.ID]
-		}
-		return slices.Contains(wanted, e.Tier)
-	})
-	if err != nil {
-		return reply, err
-	}
-	slices.SortStableFunc(found, func(a, b MemoryItem) int { return cmp.Compare(b.Importance, a.Importance) })
-	most := loadable(found)
-	if req.Limit > 0 {
-		most = min(most, req.Limit)
-	}
-	reply.More = len(found) - most
-	found = found[:most]
-	reply.Items = append(reply.Items, found...)
-	return reply, nil
-}
-
-// loadable returns how many items fit into a reply.
-func loadable(items []MemoryItem) int {
-	bytes := 0
-	for i := range items {
-		if bytes += len(items[i].Content); bytes > maxLoadBytes {
-			return i + 1
-		}
-	}
-	return len(items)
-}
-
-// read returns the items that are wanted with their contents, as they were saved.
-// What was forgotten is left out.
-func (t *tiers) read(v storage.View, policy layers.MemoryPolicy, now int64, wanted func(*tierEntry) bool) ([]MemoryItem, error) {
-	var out []MemoryItem
-	for i := range t.items {
-		e := &t.items[i]
-		if !wanted(e) {
-			continue
-		}
-		body, ok, err := itemOf(v, e)
-		if err != nil {
-			return nil, err
-		}
-		if !ok || body.Agent != t.agent {
-			continue
-		}
-		out = append(out, e.shown(body, policy, now))
-	}
-	return out, nil
-}
-
-// shown is an item with its content.
-func (e *tierEntry) shown(body itemRecord, policy layers.MemoryPolicy, now int64) MemoryItem {
-	return MemoryItem{
-		ID: e.ID, Type: e.Type, Tier: e.Tier, Content: body.Content, Tokens: body.Tokens, Importance: e.importance(policy, now),
-		Uses: e.Uses, Created: e.Created, LastUsed: e.Last, Archived: e.Archived,
-	}
-}
-
 // RetierMemory gives an agent's items the tiers of their importance now, as the
 // end of each task does.
 func (s *Session) RetierMemory(ctx context.Context, agent, key string) (MemoryReply, error) {
 	ws := s.Workspace
+	var t *tiers
 	reply, receipt, err := write(ctx, ws, "memory/retier", s.ID, key, agent, func(tx *storage.Tx) (reply MemoryReply, err error) {
-		t, err := s.memoryOf(tx.View(), agent)
-		if err != nil {
+		if t, err = s.memoryOf(tx.View(), agent); err != nil {
 			return reply, err
 		}
 		now := ws.opts.Now()
@@ -386,90 +235,7 @@ func (s *Session) RetierMemory(ctx context.Context, agent, key string) (MemoryRe
 		reply.Change = t.changed(moved)
 		return reply, nil
 	})
+	ws.keepTiers(t, receipt, err)
 	reply.Sequence = receipt.Seq
 	return reply, err
-}
-
-// TierStats is what an agent has in a tier.
-type TierStats struct {
-	Tier   layers.Tier
-	Items  int
-	Tokens int64
-}
-
-// AgentStats is what an agent has.
-type AgentStats struct {
-	Agent    string
-	Tiers    []TierStats // all three, HOT first
-	Items    int
-	Tokens   int64
-	Archived int
-}
-
-// MemoryStats counts what an agent has; with no agent, what each agent of the
-// workspace has, in the order in which they first saved something.
-func (s *Session) MemoryStats(agent string) (stats []AgentStats, seq int64, err error) {
-	stats = []AgentStats{}
-	err = s.Workspace.view(0, func(v storage.View) error {
-		seq = v.Seq()
-		if agent != "" {
-			t, err := s.memoryAt(v, agent)
-			if err != nil {
-				return err
-			}
-			one, err := t.stats(v)
-			stats = append(stats, one)
-			return err
-		}
-		entries, err := v.List(listAgents, 0, maxAgentsListed)
-		if err != nil {
-			return err
-		}
-		for _, entry := range entries {
-			record, ok, err := v.Latest(kindTiers, entry.ID)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				continue
-			}
-			t, err := s.Workspace.tiersAt(v, record.Parent, false)
-			if err != nil {
-				return err
-			}
-			one, err := t.stats(v)
-			if err != nil {
-				return err
-			}
-			stats = append(stats, one)
-		}
-		return nil
-	})
-	return stats, seq, err
-}
-
-func (t *tiers) stats(v storage.View) (AgentStats, error) {
-	out := AgentStats{Agent: t.agent}
-	for _, tier := range layers.Tiers() {
-		out.Tiers = append(out.Tiers, TierStats{Tier: tier})
-	}
-	for i := range t.items {
-		e := &t.items[i]
-		body, ok, err := itemOf(v, e)
-		if err != nil {
-			return out, err
-		}
-		if !ok {
-			continue
-		}
-		at := &out.Tiers[slices.Index(layers.Tiers(), e.Tier)]
-		at.Items++
-		at.Tokens += int64(body.Tokens)
-		out.Items++
-		out.Tokens += int64(body.Tokens)
-		if e.Archived {
-			out.Archived++
-		}
-	}
-	return out, nil
 }

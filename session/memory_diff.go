@@ -67,7 +67,7 @@ func (s *Session) DiffMemory(req MemoryDiff) (reply MemoryDiffReply, err error) 
 			return err
 		}
 		if req.Checkpoint != "" {
-			if req.Held, err = t.heldAt(v, req.Checkpoint, req.Tiers); err != nil {
+			if req.Held, err = s.Workspace.heldAt(v, t, req.Checkpoint, req.Tiers); err != nil {
 				return err
 			}
 			for _, item := range req.Held {
@@ -89,7 +89,7 @@ func (s *Session) DiffMemory(req MemoryDiff) (reply MemoryDiffReply, err error) 
 				reply.Unchanged++
 				continue
 			}
-			body, ok, err := itemOf(v, e)
+			body, ok, err := s.Workspace.itemAt(v, e)
 			if err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func (s *Session) DiffMemory(req MemoryDiff) (reply MemoryDiffReply, err error) 
 	return reply, err
 }
 
-func (t *tiers) heldAt(v storage.View, checkpoint string, tiers []layers.Tier) (held []HeldItem, err error) {
+func (ws *Workspace) heldAt(v storage.View, t *tiers, checkpoint string, tiers []layers.Tier) (held []HeldItem, err error) {
 	then, old, err := t.checkpoint(v, checkpoint)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (t *tiers) heldAt(v storage.View, checkpoint string, tiers []layers.Tier) (
 		if !slices.Contains(tiers, e.Tier) {
 			continue
 		}
-		body, ok, err := itemOf(old, e)
+		body, ok, err := ws.itemAt(old, e)
 		if err != nil {
 			return nil, err
 		}

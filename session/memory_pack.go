@@ -1,9 +1,6 @@
 package session
 
-import (
-	"hexapla/layers"
-	"hexapla/storage"
-)
+import "hexapla/layers"
 
 // memoryInput are the HOT items of the session's agent for a pack. Those in front
 // are HOT as of when the window moved last, so that the prefix stays as it is; one
@@ -36,7 +33,7 @@ func (p *packer) memoryInput() (layers.MemoryInput, error) {
 		if k, kept := now.at[e.ID]; !kept || now.items[k].Seq != e.Seq {
 			continue
 		}
-		body, ok, err := itemOf(p.view, e)
+		body, ok, err := p.ws.itemAt(p.view, e)
 		if err != nil {
 			return in, err
 		}
@@ -51,7 +48,7 @@ func (p *packer) memoryInput() (layers.MemoryInput, error) {
 		if e.Tier != layers.TierHot || front[e.ID] {
 			continue
 		}
-		body, ok, err := itemOf(p.view, e)
+		body, ok, err := p.ws.itemAt(p.view, e)
 		if err != nil {
 			return in, err
 		}
@@ -70,24 +67,4 @@ func (p *packer) memoryItem(e *tierEntry, body itemRecord, now int64) layers.Ran
 		Item: layers.Item{ID: e.ID, Form: p.form(layers.FormFull, block(heading, p.ws.fence.Clean(body.Content)))},
 		Rank: e.importance(p.ws.opts.Memory, now),
 	}
-}
-
-// tiersKey names what is kept of an agent's tiers: those of now, and those of when
-// the window moved.
-type tiersKey struct {
-	agent string
-	then  bool
-}
-
-// tiersAt is tiersOf with a cache, for readers: what it returns must not change.
-func (ws *Workspace) tiersAt(v storage.View, agent string, then bool) (*tiers, error) {
-	key := tiersKey{agent, then}
-	if known, ok := ws.agents.get(key); ok && known.length == v.ListLen(listOfTiers(agent)) {
-		return known, v.Err()
-	}
-	t, err := tiersOf(v, agent)
-	if err == nil {
-		ws.agents.put(key, t)
-	}
-	return t, err
 }

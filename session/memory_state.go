@@ -1,8 +1,8 @@
 package session
 
 import (
-	"errors"
-	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"hexapla/layers"
@@ -46,8 +46,11 @@ type tierEntry struct {
 
 const (
 	listAgents = "agents" // first tiers records of agents
-	// maxTierChanges is how many records of changes are read on top of a whole one.
-	maxTierChanges = 32
+	// maxTierChanges is how many records of changes are read on top of a whole one,
+	// and maxTierNames how many entries and ids in them there are for each item.
+	// Both keep a look-up in a store that was just opened below 50 ms.
+	maxTierChanges = 128
+	maxTierNames   = 10
 )
 
 func listOfTiers(agent string) string { return "tiers/" + agent }
@@ -58,14 +61,30 @@ type tiers struct {
 	length int // of the agent's list
 	base   int
 	time   int64 // Unix ms of the newest change
+	names  int   // entries and ids in the changes since base
 	items  []tierEntry
 	at     map[string]int // index in items, by id
+	shared bool           // at is another's as well, and must not change
+}
+
+// clone returns tiers that may change without changing these.
+func (t *tiers) clone() *tiers {
+	c := *t
+	c.items, c.shared = slices.Clone(t.items), true
+	return &c
 }
 
 // tiersOf reads the items of an agent.
 func tiersOf(v storage.View, agent string) (*tiers, error) {
-	t := &tiers{agent: agent, length: v.ListLen(listOfTiers(agent)), at: map[string]int{}}
-	if t.length == 0 {
+	return tiersFrom(v, &tiers{agent: agent, at: map[string]int{}})
+}
+
+// tiersFrom reads the items of an agent on top of what is known of them: an
+// earlier state of the same list, which is changed.
+func tiersFrom(v storage.View, t *tiers) (*tiers, error) {
+	from, agent := t.length, t.agent
+	t.length = v.ListLen(listOfTiers(agent))
+	if t.length == from {
 		return t, v.Err()
 	}
 	last, err := v.List(listOfTiers(agent), t.length-1, t.length)
@@ -77,7 +96,7 @@ func tiersOf(v storage.View, agent string) (*tiers, error) {
 		return nil, err
 	}
 	t.base = newest.Base
-	entries, err := v.List(listOfTiers(agent), t.base, t.length)
+	entries, err := v.List(listOfTiers(agent), max(from, t.base), t.length)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +115,18 @@ func tiersOf(v storage.View, agent string) (*tiers, error) {
 // apply carries a record's changes over.
 func (t *tiers) apply(body *tiersRecord) {
 	if body.Whole {
-		t.items, t.at = nil, make(map[string]int, len(body.Set))
+		t.items, t.at, t.shared, t.names = make([]tierEntry, 0, len(body.Set)), make(map[string]int, len(body.Set)), false, 0
+	} else {
+		t.names += len(body.Set) + len(body.Used) + len(body.Gone)
 	}
 	t.time = max(t.time, body.Time)
 	for _, e := range body.Set {
 		if i, ok := t.at[e.ID]; ok {
 			t.items[i] = e
 			continue
+		}
+		if t.shared {
+			t.at, t.shared = maps.Clone(t.at), false
 		}
 		t.at[e.ID] = len(t.items)
 		t.items = append(t.items, e)
@@ -118,7 +142,7 @@ func (t *tiers) apply(body *tiersRecord) {
 			gone[id] = true
 		}
 		kept := t.items[:0]
-		t.at = make(map[string]int, len(t.items))
+		t.at, t.shared = make(map[string]int, len(t.items)), false
 		for _, e := range t.items {
 			if !gone[e.ID] {
 				t.at[e.ID] = len(kept)
@@ -138,9 +162,10 @@ func (e *tierEntry) use(now int64) {
 // put writes a change, or all there is once there are many changes.
 func (t *tiers) put(tx *storage.Tx, change tiersRecord) {
 	t.apply(&change)
-	if t.length == 0 || change.Whole || t.length-t.base >= maxTierChanges || len(change.Set) > 0 && len(change.Set) >= len(t.items)/2 {
+	if t.length == 0 || change.Whole || t.length-t.base >= maxTierChanges || t.names > maxTierNames*len(t.items) ||
+		len(change.Set) > 0 && len(change.Set) >= len(t.items)/2 {
 		change = tiersRecord{Whole: true, Time: change.Time, Set: t.items}
-		t.base = t.length
+		t.base, t.names = t.length, 0
 	}
 	change.Base = t.base
 	lists := []string{listOfTiers(t.agent)}
@@ -188,7 +213,7 @@ func (ws *Workspace) retierFinished(tx *storage.Tx, session string) (*MemoryChan
 	if err != nil || body.Agent == "" || v.ListLen(listOfTiers(body.Agent)) == 0 {
 		return nil, err
 	}
-	t, err := tiersOf(v, body.Agent)
+	t, err := ws.tiersIn(v, body.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -223,20 +248,4 @@ func (t *tiers) changed(moved []TierMove) *MemoryChange {
 		}
 	}
 	return c
-}
-
-// itemOf reads the content of an item as a view's tiers name it; false if it was
-// forgotten.
-func itemOf(v storage.View, e *tierEntry) (body itemRecord, ok bool, err error) {
-	record, err := v.Get(e.Seq)
-	if errors.Is(err, storage.ErrErased) || errors.Is(err, storage.ErrNotFound) {
-		return body, false, nil
-	}
-	if err == nil {
-		body, err = read[itemRecord](record)
-	}
-	if err != nil {
-		return body, false, fmt.Errorf("item: %w", err)
-	}
-	return body, record.Kind == kindItem && record.ID == e.ID && !body.Removed, nil
 }
