@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -167,6 +168,10 @@ func TestT1_ItemsAreForgottenAndScrubbed(t *testing.T) {
 	if got := loads(t, s, session.MemoryLoad{Agent: "coder", Peek: true}); len(got.Items) != 5 {
 		t.Fatalf("%+v", got)
 	}
+	loads(t, s, session.MemoryLoad{Agent: "coder", Key: "loaded"})
+	if _, err := s.FlashSaveMemory(t.Context(), session.FlashSave{Agent: "coder", Key: "saved"}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := open.Forget(t.Context(), "s", session.ForgetTarget{Conversation: reply.Conversation}); err != nil {
 		t.Fatal(err)
 	}
@@ -176,8 +181,14 @@ func TestT1_ItemsAreForgottenAndScrubbed(t *testing.T) {
 	if got := idsOf(loads(t, s, session.MemoryLoad{Agent: "coder", Peek: true}).Items); got != "i1:HOT i2:HOT" {
 		t.Errorf("after the conversation is forgotten: %s", got)
 	}
+	if _, err := s.LoadMemory(t.Context(), session.MemoryLoad{Agent: "coder", Key: "loaded"}); !errors.Is(err, session.ErrForgotten) {
+		t.Errorf("the load is sent again: %v", err)
+	}
 	if err := open.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if found := filesWith(t, dir, "seventeen turns"); len(found) > 0 {
+		t.Errorf("it is still in %v", found)
 	}
 	closed := knowing(t, dir, hidden())
 	defer closed.Close()
