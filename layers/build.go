@@ -18,6 +18,8 @@ type builder struct {
 	headers   []Item
 	summaries []Item
 	current   Item
+	memory    []Item // HOT memory items in front
+	since     []Item // and behind the stream
 	update    Item
 	plan      plan
 	headroom  Headroom
@@ -109,6 +111,8 @@ type scarcity struct {
 // layOut gives out the room and returns the tokens that the result takes.
 func (b *builder) layOut(s scarcity) (int, error) {
 	in, room := b.in, max(b.room, 0)
+	share, memory := b.remember(room, s.bare)
+	room -= share
 	current, active, headers, summaries, retrieved := in.Policy.Shares(room)
 	b.dropped = nil
 	b.headers, b.summaries, b.update = nil, nil, Item{}
@@ -185,7 +189,7 @@ func (b *builder) layOut(s scarcity) (int, error) {
 			used += newer.Tokens
 		}
 	}
-	return used, nil
+	return used + memory, nil
 }
 
 // headSeq is the moment as of which headers and summaries are read: when the
@@ -259,13 +263,13 @@ func (b *builder) render() (*Pack, error) {
 	stable := fixed // sections that stay in front until the next fold
 	head := fixed   // sections before the stream
 	if in.Layout == LayoutNarrativeFirst {
-		order = append(order, system, pins, current, headers)
+		order = append(order, system, pins, b.memorySection(b.memory), current, headers)
 		active, retrieved := splitRetrieved(context)
 		order = append(order, active...)
 		order = append(order, summaries)
 		order = append(order, retrieved...)
 	} else {
-		order = append(order, system, pins, headers, summaries, current)
+		order = append(order, system, pins, b.memorySection(b.memory), headers, summaries, current)
 		if head = len(order); b.plan.names > 0 {
 			head++
 		}
@@ -277,6 +281,9 @@ func (b *builder) render() (*Pack, error) {
 		if b.update.ID != "" {
 			order = append(order, Section{Name: SectionCurrentContext, Layer: int(LayerCurrentContext), Allowance: b.allowance.update, Items: []Item{b.update}})
 		}
+	}
+	if len(b.since) > 0 {
+		order = append(order, b.memorySection(b.since))
 	}
 	order = append(order, input)
 	borders := b.borders(head, stable, len(order))

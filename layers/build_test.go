@@ -107,6 +107,16 @@ func drawInput(t *rapid.T) layers.Input {
 	for i := range rapid.IntRange(0, 3).Draw(t, "pins") {
 		in.Pins = append(in.Pins, layers.Item{ID: fmt.Sprintf("p%d", i), Form: form(layers.FormFull, 30, fmt.Sprintf("pin%d", i))})
 	}
+	in.Memory.SharePercent = rapid.SampledFrom([]int{0, 10, 50}).Draw(t, "memory share")
+	for i := range rapid.IntRange(0, 6).Draw(t, "memory items") {
+		item := layers.RankedItem{Rank: float64(rapid.IntRange(0, 3).Draw(t, "rank"))}
+		item.ID, item.Form = fmt.Sprintf("i%d", i), form(layers.FormFull, rapid.IntRange(4, 400).Draw(t, "memory size"), fmt.Sprintf("mem%d", i))
+		if i < 3 {
+			in.Memory.Front = append(in.Memory.Front, item)
+		} else {
+			in.Memory.Since = append(in.Memory.Since, item)
+		}
+	}
 	seq := int64(0)
 	for c := base; c < opened; c++ {
 		conversation := layers.StreamConversation{

@@ -55,6 +55,7 @@ func (b *builder) candidates() ([]Candidate, error) {
 	for _, item := range b.in.Pins {
 		l.add(Candidate{ID: item.ID, Section: SectionPins, Layer: -1, Full: item.Form, Shown: item.Form, Reason: Included})
 	}
+	l.memory(b.memory)
 	for _, item := range b.headers {
 		if item.Form.Detail == FormRollup {
 			l.rollup = item.ID
@@ -81,6 +82,7 @@ func (b *builder) candidates() ([]Candidate, error) {
 			return nil, err
 		}
 	}
+	l.memory(b.since)
 	return l.out, nil
 }
 

@@ -44,6 +44,7 @@ type Input struct {
 	Count     Counter
 	System    []Item // the system branch, in order
 	Pins      []Item // texts that are never dropped
+	Memory    MemoryInput
 	Stream    []StreamConversation
 	Start     int   // index of the conversation in Stream that moved the window
 	WindowSeq int64 // sequence of that moment
@@ -125,6 +126,7 @@ func (in *Input) firstFold(stream []StreamConversation) (start, piece int) {
 const (
 	SectionSystem         = "system"
 	SectionPins           = "pins"
+	SectionMemory         = "memory"
 	SectionHeaders        = "headers"
 	SectionSummaries      = "summaries"
 	SectionCurrentContext = "currentContext"

@@ -38,11 +38,16 @@ func TestStablePrefixStays(t *testing.T) {
 			in.Profiles = append(in.Profiles, p)
 		}
 		set()
+		in.Memory.SharePercent = rapid.SampledFrom([]int{0, 10}).Draw(t, "memory share")
 		front := len(in.System[0].Form.Text) + len(in.Pins[0].Form.Text)
 		var before *layers.Pack
 		for k := range rapid.IntRange(2, 60).Draw(t, "steps") {
 			in.Sequence++
 			open := &in.Stream[len(in.Stream)-1]
+			if rapid.IntRange(0, 3).Draw(t, "save") == 0 { // a memory item
+				item := layers.RankedItem{Item: layers.Item{ID: fmt.Sprintf("i%d", k), Form: form(layers.FormFull, 20, fmt.Sprintf("mem%d", k))}}
+				in.Memory.Since = append(in.Memory.Since, item)
+			}
 			switch step := rapid.IntRange(0, 11).Draw(t, "step"); {
 			case k > 0 && step == 0:
 				source.said = in.Sequence // housekeeping

@@ -94,11 +94,13 @@ type Hit struct {
 }
 
 // ScoreParts are the parts of a score, each in [0,1] (H16). The similarity of
-// texts is by their words alone: Lexical, Passage and Conversation.
+// texts is by their words: Lexical, Passage and Conversation, and Semantic where
+// it has weight.
 type ScoreParts struct {
 	Lexical      float64 `json:"lexical"`      // BM25 of the record over that of the best record
 	Passage      float64 `json:"passage"`      // BM25 of the turn together with those around it, over that of the best passage
 	Conversation float64 `json:"conversation"` // BM25 of the whole conversation over that of the best one
+	Semantic     float64 `json:"semantic"`     // nearness of the turn's words in meaning, from the least to the most alike of the best turns
 	Temporal     float64 `json:"temporal"`     // nearness in time
 	Entities     float64 `json:"entities"`     // files, functions and concepts in common
 	Errors       float64 `json:"errors"`       // share of the query's errors that the record has
@@ -108,7 +110,7 @@ type ScoreParts struct {
 
 // Weights say what each part is worth. They need not add up to one.
 type Weights struct {
-	Lexical, Passage, Conversation, Temporal, Entities, Errors, Visits, Usefulness float64
+	Lexical, Passage, Conversation, Semantic, Temporal, Entities, Errors, Visits, Usefulness float64
 }
 
 // DefaultWeights returns the weights that are in force when none are given.
@@ -122,6 +124,15 @@ type Weights struct {
 // alike: from the least to the most useful it moves a score by some 0.05.
 func DefaultWeights() Weights {
 	return Weights{Lexical: 1, Passage: 2, Conversation: 1, Temporal: 2, Entities: 0.5, Errors: 0.5, Visits: 0.1, Usefulness: 0.5}
+}
+
+// TurnWeights returns weights for finding turns: the same with nearness in
+// meaning. Turn R@10 rises by one to two points on three public sets of chats;
+// of conversations no more is found, so that they are ranked without.
+func TurnWeights() Weights {
+	w := DefaultWeights()
+	w.Semantic = 1
+	return w
 }
 
 // ContextWeights returns weights for finding what belongs to work that is just

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hexapla/index"
+	"hexapla/retrieval/vectors"
 	"hexapla/storage"
 )
 
@@ -44,6 +45,8 @@ type Engine struct {
 	retiring sync.RWMutex // held for reading while a table is stored
 	retired  bool
 
+	model func() *vectors.Model // made at first use; nil if there is none
+
 	failures atomic.Int64  // of the index, since the Engine was made
 	kick     chan struct{} // wakes Run: the index needs attention
 }
@@ -71,7 +74,16 @@ func New(opts Options) *Engine {
 	if opts.Retry <= 0 {
 		opts.Retry = defaultRetry
 	}
-	return &Engine{options: opts, store: opts.Store, index: opts.Index, kick: make(chan struct{}, 1)}
+	e := &Engine{options: opts, store: opts.Store, index: opts.Index, kick: make(chan struct{}, 1)}
+	e.model = sync.OnceValue(func() *vectors.Model {
+		m, err := vectors.Builtin()
+		if err != nil {
+			opts.Logf("retrieval: %v", err) // searches go by words alone
+			return nil
+		}
+		return m
+	})
+	return e
 }
 
 // State is how far the index is.
@@ -148,3 +160,7 @@ func (e *Engine) wake() {
 	default:
 	}
 }
+
+// Model returns the word vectors that texts are compared with; nil where there are
+// none.
+func (e *Engine) Model() *vectors.Model { return e.model() }

@@ -24,7 +24,7 @@ type document struct {
 	wrong  int      // of them, errors
 	all    int      // entities of the document
 
-	bm25, passage, coverage float64
+	bm25, passage, coverage, near float64
 
 	parts ScoreParts
 	score float64

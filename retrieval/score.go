@@ -21,7 +21,7 @@ const (
 )
 
 // score computes all parts and the scores.
-func (s *search) score() {
+func (s *search) score() error {
 	var best [classes]float64
 	bestPassage := 0.0
 	for _, d := range s.docs {
@@ -53,8 +53,15 @@ func (s *search) score() {
 		if s.q.Usefulness != nil {
 			p.Usefulness = ratio(min(max(s.q.Usefulness(d.head.parent), 0), 1), 1)
 		}
-		d.score = s.mean(p)
+		d.score = s.mean(p, true)
 	}
+	if err := s.meaning(); err != nil {
+		return err
+	}
+	for _, d := range s.docs {
+		d.score = s.mean(&d.parts, false)
+	}
+	return nil
 }
 
 // ratio is a part of a score: a of b, rounded; 0 if there is no b.
@@ -145,12 +152,15 @@ func (s *search) temporal(d *document) float64 {
 	return ratio(halfSequences, halfSequences+float64(max(s.view.Seq()-d.seq, 0)))
 }
 
-// mean weighs the parts. A part that the query gives no occasion for, such as
-// errors when it names none, has no weight.
-func (s *search) mean(p *ScoreParts) float64 {
+// mean weighs the parts, if asked so without nearness in meaning. A part that the
+// query gives no occasion for, such as errors when it names none, has no weight.
+func (s *search) mean(p *ScoreParts, without bool) float64 {
 	w := s.weights
+	if without {
+		w.Semantic = 0
+	}
 	if len(s.query.Terms()) == 0 {
-		w.Lexical, w.Passage, w.Conversation = 0, 0, 0
+		w.Lexical, w.Passage, w.Conversation, w.Semantic = 0, 0, 0, 0
 	}
 	if len(s.query.Entities()) == s.errors {
 		w.Entities = 0
@@ -166,7 +176,7 @@ func (s *search) mean(p *ScoreParts) float64 {
 	}
 	total, sum := 0.0, 0.0
 	for _, part := range [...][2]float64{
-		{p.Lexical, w.Lexical}, {p.Passage, w.Passage}, {p.Conversation, w.Conversation}, {p.Temporal, w.Temporal},
+		{p.Lexical, w.Lexical}, {p.Passage, w.Passage}, {p.Conversation, w.Conversation}, {p.Semantic, w.Semantic}, {p.Temporal, w.Temporal},
 		{p.Entities, w.Entities}, {p.Errors, w.Errors}, {p.Visits, w.Visits}, {p.Usefulness, w.Usefulness},
 	} {
 		total += float64(part[0] * part[1]) // no fused product and sum

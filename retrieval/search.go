@@ -51,7 +51,9 @@ func (e *Engine) Search(ctx context.Context, view storage.View, q Query) (Result
 	if err := s.load(ctx, sequences); err != nil {
 		return Result{}, fmt.Errorf("search: %w", err)
 	}
-	s.score()
+	if err := s.score(); err != nil {
+		return Result{}, fmt.Errorf("search: %w", err)
+	}
 	return s.result(), nil
 }
 

@@ -89,6 +89,14 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodContextCancel:        Typed(b.contextCancel),
 		wire.MethodPinRemove:            Typed(b.pinRemove),
 		wire.MethodPinList:              Typed(b.pinList),
+		wire.MethodMemorySave:           Typed(b.memorySave),
+		wire.MethodMemoryLoad:           Typed(b.memoryLoad),
+		wire.MethodMemoryRetier:         Typed(b.memoryRetier),
+		wire.MethodMemoryStats:          Typed(b.memoryStats),
+		wire.MethodMemoryFlashSave:      Typed(b.memoryFlashSave),
+		wire.MethodMemoryCheckpoints:    Typed(b.memoryCheckpoints),
+		wire.MethodMemoryRestore:        Typed(b.memoryRestore),
+		wire.MethodMemoryDiff:           Typed(b.memoryDiff),
 		wire.MethodBudgetReport:         Typed(b.budgetReport),
 		wire.MethodPackReplay:           Typed(b.packReplay),
 		wire.MethodPackExplain:          Typed(b.packExplain),
@@ -122,6 +130,7 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	var options struct {
 		Policy   json.RawMessage `json:"policy"`
 		Profiles json.RawMessage `json:"profiles"`
+		Memory   json.RawMessage `json:"memory"`
 		Audit    json.RawMessage `json:"audit"`
 		Secrets  json.RawMessage `json:"secrets"`
 		Storage  json.RawMessage `json:"storage"`
@@ -145,6 +154,13 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 			return badSetting("profiles", err)
 		}
 		client.Profiles = profiles
+	}
+	if options.Memory != nil {
+		memory, err := layers.ParseMemoryPolicy(options.Memory, layers.DefaultMemoryPolicy())
+		if err != nil {
+			return badSetting("memory", err)
+		}
+		client.Memory = memory
 	}
 	var err error
 	if options.Audit != nil {

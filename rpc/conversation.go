@@ -55,6 +55,7 @@ func (b *backend) conversationRecord(ctx context.Context, p *wire.ConversationRe
 	}
 	b.recorded(p.Session, wire.MethodConversationRecord, reply.Sequence, reply.Conversation)
 	b.drifted(p.Session, reply.Swing)
+	b.remembered(p.Session, "task", reply.Memory, reply.Sequence)
 	return result, nil
 }
 

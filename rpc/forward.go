@@ -263,6 +263,17 @@ func (f *forwarder) idle() bool {
 	return f.past.greeting != nil && f.link == nil && !f.connecting && len(f.waiting) == 0
 }
 
+// shuttingDown reports whether a shutdown waits for its answer: clients may send
+// exit right behind it. The lock is held.
+func (f *forwarder) shuttingDown() bool {
+	for _, w := range f.waiting {
+		if w.method == "shutdown" {
+			return true
+		}
+	}
+	return false
+}
+
 func requestFrame(number int64, method string, params []byte) []byte {
 	return withHeader(jsonrpc2.AppendCall(make([]byte, headerRoom, headerRoom+96+len(method)+len(params)), jsonrpc2.NewNumberID(number), method, params))
 }
@@ -298,8 +309,11 @@ func (f *forwarder) notification(n *jsonrpc2.Notification) {
 		f.send(frame)
 		f.stream.quit.Store(true)
 		end := ending{code: 1, wait: f.timeouts.Grace, quick: true}
-		if f.past.shutdown {
-			end.code = 0
+		switch {
+		case f.past.shutdown:
+			end.code, end.quick = 0, false
+		case f.shuttingDown(): // the answer may need a daemon to be started first
+			end = ending{wait: f.options.Silence}
 		}
 		f.finish(end)
 		return

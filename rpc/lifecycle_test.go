@@ -151,6 +151,19 @@ func TestP4_ExitWithoutShutdown(t *testing.T) {
 	h.exits(1)
 }
 
+// TestE4_ShutdownAndExitAtOnce: a client that does not wait for the answer to
+// shutdown before it sends exit gets that answer, and the code of an orderly end.
+func TestE4_ShutdownAndExitAtOnce(t *testing.T) {
+	t.Parallel()
+	h := serve(t, nil)
+	h.raw(framed(readyFrames) + framed(`{"jsonrpc":"2.0","id":"bye","method":"shutdown"}`) + framed(`{"jsonrpc":"2.0","method":"exit"}`))
+	h.answer()
+	if got := h.answer().String(); !strings.Contains(got, "bye") {
+		t.Errorf("shutdown: %s", got)
+	}
+	h.exits(0)
+}
+
 func TestLogGoesToTheClientOnceItListens(t *testing.T) {
 	t.Parallel()
 	h := serve(t, nil)

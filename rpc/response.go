@@ -47,6 +47,7 @@ func (b *backend) responseIngest(ctx context.Context, p *wire.ResponseIngestPara
 	}
 	b.recorded(p.Session, wire.MethodResponseIngest, reply.Sequence, reply.Conversation)
 	b.drifted(p.Session, reply.Swing)
+	b.remembered(p.Session, "task", reply.Memory, reply.Sequence)
 	return result, nil
 }
 

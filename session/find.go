@@ -71,10 +71,12 @@ func (s *Session) Search(ctx context.Context, req SearchRequest) (SearchReply, e
 		req.Limit = defaultHits
 	}
 	var kinds []string
+	var weights retrieval.Weights // the usual ones
 	switch req.Kind {
 	case "", FindConversations:
 	case FindTurns:
 		kinds = []string{kindTurn}
+		weights = retrieval.TurnWeights()
 	case FindOutputs:
 		kinds = []string{kindOutput}
 	default:
@@ -91,6 +93,7 @@ func (s *Session) Search(ctx context.Context, req SearchRequest) (SearchReply, e
 		query := asText(req.Query)
 		found, err := ws.search(ctx, v, retrieval.Query{
 			Text: query, Entities: digest.EntitiesOf(query), Kinds: kinds, Limit: req.Limit, Offset: offset,
+			Weights: weights,
 		})
 		if err != nil {
 			return err

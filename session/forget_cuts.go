@@ -97,6 +97,16 @@ func (f *forgetting) cutPin(r storage.Record) (storage.Fate, storage.Content, er
 	return asItIs()
 }
 
+// cutItem takes memory items that were saved in what is forgotten, that stand in it,
+// or that hold a text of it. A word in common takes none: items are kept on purpose.
+func (f *forgetting) cutItem(r storage.Record) (storage.Fate, storage.Content, error) {
+	body, err := read[itemRecord](r)
+	if err != nil || f.names(r.Parent) || f.repeats(body.Content) {
+		return toGo()
+	}
+	return asItIs()
+}
+
 // cutMessage takes archived messages that were removed from a list while what is
 // forgotten was in progress, that quote it, or that hold a text of it. Lists are
 // of the same words as conversations, so a message may stand for a turn.
@@ -106,16 +116,19 @@ func (f *forgetting) cutMessage(r storage.Record) (storage.Fate, storage.Content
 		return toGo()
 	}
 	found := false
-	eachString([]byte(body.Message), func(text string) {
-		found = found || f.has(text) || f.quotes(text) || slices.ContainsFunc(f.texts, func(of string) bool {
-			of = strings.TrimSpace(of)
-			return len(of) >= shortestQuote && strings.Contains(text, of)
-		})
-	})
+	eachString([]byte(body.Message), func(text string) { found = found || f.quotes(text) || f.repeats(text) })
 	if found {
 		return toGo()
 	}
 	return asItIs()
+}
+
+// repeats tells whether a text stands in a turn, or holds one.
+func (f *forgetting) repeats(text string) bool {
+	return f.has(text) || slices.ContainsFunc(f.texts, func(of string) bool {
+		of = strings.TrimSpace(of)
+		return len(of) >= shortestQuote && strings.Contains(text, of)
+	})
 }
 
 func (f *forgetting) cutSession(r storage.Record) (storage.Fate, storage.Content, error) {

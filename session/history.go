@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 
 	"hexapla/layers"
@@ -260,23 +261,32 @@ func (s *Session) SummarizeHistory(ctx context.Context, req HistoryRequest) (His
 }
 
 // archive stores what was removed. A message that is archived already is not
-// stored again. All is on disk when it returns; if it fails, what was stored
+// stored again; where all are known to be, nothing is written. All is on disk when it returns; if it fails, what was stored
 // before stays, which a repetition finds.
 func (s *Session) archive(ctx context.Context, method string, req *HistoryRequest, l *historyList, outcome history.Outcome, reply HistoryReply) (HistoryReply, error) {
 	ws := s.Workspace
 	key := ws.store.Key(historyKey)
+	var fresh []RemovedMessage // that are not known to be archived
+	reply.Removed = slices.Grow(reply.Removed, len(outcome.Removed))
 	for _, r := range outcome.Removed {
+		id, archived := ws.messages.archivedAs(req.Messages[r.Message])
+		if !archived {
+			id = messageID(key, req.Messages[r.Message])
+		}
 		reply.Removed = append(reply.Removed, RemovedMessage{
-			ID: messageID(key, req.Messages[r.Message]), Message: r.Message, Tokens: l.Messages[r.Message].Tokens, Reason: r.Reason, Score: l.Score(r.Message),
+			ID: id, Message: r.Message, Tokens: l.Messages[r.Message].Tokens, Reason: r.Reason, Score: l.Score(r.Message),
 		})
+		if !archived {
+			fresh = append(fresh, reply.Removed[len(reply.Removed)-1])
+		}
 	}
-	if len(reply.Removed) == 0 {
+	if len(fresh) == 0 {
 		return reply, ws.view(0, func(v storage.View) error { reply.Sequence = v.Seq(); return nil })
 	}
-	for from := 0; from < len(reply.Removed); from += archivedAtOne {
-		part := reply.Removed[from:min(from+archivedAtOne, len(reply.Removed))]
+	for from := 0; from < len(fresh); from += archivedAtOne {
+		part := fresh[from:min(from+archivedAtOne, len(fresh))]
 		name := ""
-		if from+archivedAtOne >= len(reply.Removed) {
+		if from+archivedAtOne >= len(fresh) {
 			name = req.Key
 		}
 		_, receipt, err := write(ctx, ws, method, s.ID, name, req, func(tx *storage.Tx) (struct{}, error) {
@@ -294,6 +304,12 @@ func (s *Session) archive(ctx context.Context, method string, req *HistoryReques
 			return HistoryReply{}, err
 		}
 		reply.Sequence = receipt.Seq
+		if receipt.Repeated { // it may have been forgotten since
+			continue
+		}
+		for _, r := range part {
+			ws.messages.archivedNow(req.Messages[r.Message], r.ID)
+		}
 	}
 	return reply, nil
 }

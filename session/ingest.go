@@ -28,6 +28,7 @@ type IngestReply struct {
 	Problems     []answer.Problem
 	Flags        []Flag
 	Swing        *Swing
+	Memory       *MemoryChange // nil where no memory item moved to another tier
 	// SummarySource says who speaks in the conversation's summary: the model, or
 	// the rule that stands in for it.
 	SummarySource string
@@ -59,7 +60,7 @@ func (s *Session) Ingest(ctx context.Context, req IngestRequest) (IngestReply, e
 		}
 		reply := IngestReply{
 			Conversation: out.Conversation, Number: out.Numbers[0], Applied: a.Housekeeping != nil, Problems: a.Problems,
-			Flags: out.Flags, Swing: out.Swing, SummarySource: out.Summary,
+			Flags: out.Flags, Swing: out.Swing, Memory: out.Memory, SummarySource: out.Summary,
 		}
 		return reply, s.finishIngest(ctx, tx, a, 1, &reply)
 	})
@@ -83,7 +84,7 @@ func (s *Session) ingestRest(ctx context.Context, req IngestRequest) (IngestRepl
 			if err != nil {
 				return reply, err
 			}
-			reply.Conversation, reply.Flags, reply.Swing, reply.SummarySource = out.Conversation, out.Flags, out.Swing, out.Summary
+			reply.Conversation, reply.Flags, reply.Swing, reply.Memory, reply.SummarySource = out.Conversation, out.Flags, out.Swing, out.Memory, out.Summary
 		}
 		return reply, s.finishIngest(ctx, tx, a, 0, &reply)
 	})

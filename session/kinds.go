@@ -39,6 +39,9 @@ func kindRows() []kindRow {
 		{kind: kindAlias, body: reflect.TypeFor[aliasRecord](), of: ofParent},
 		{kind: kindLearningReset, body: reflect.TypeFor[resetRecord](), of: ofID},
 		{kind: kindPin, body: reflect.TypeFor[pinRecord](), of: ofParent, cut: (*forgetting).cutPin},
+		{kind: kindItem, body: reflect.TypeFor[itemRecord](), of: ofParent, cut: (*forgetting).cutItem},
+		{kind: kindTiers, body: reflect.TypeFor[tiersRecord](), of: ofNone, cut: keepRecord},           // ids, times and names of ours
+		{kind: kindCheckpoint, body: reflect.TypeFor[checkpointRecord](), of: ofNone, cut: keepRecord}, // numbers
 		{kind: kindMessage, body: reflect.TypeFor[messageRecord](), of: ofParent, cut: (*forgetting).cutMessage},
 		{kind: kindLimit, body: reflect.TypeFor[limitRecord](), of: ofNone, cut: keepRecord}, // numbers, and names of the session
 		{kind: kindSession, body: reflect.TypeFor[sessionRecord](), of: ofNone, cut: (*forgetting).cutSession},

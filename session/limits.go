@@ -53,7 +53,7 @@ func (s *Session) limitsOf(v storage.View, req LimitsRequest) (contextconfig.Sta
 		}
 		return state, limits.Limit{}, "", &InvalidError{Path: "limit", Message: "out of range", Limit: bound}
 	}
-	agent, err := s.agentOf(v, req.Agent, &config)
+	agent, err := s.limitAgent(v, req.Agent, &config)
 	if err != nil {
 		return state, limits.Limit{}, "", err
 	}
@@ -81,9 +81,9 @@ func (s *Session) limitsOf(v storage.View, req LimitsRequest) (contextconfig.Sta
 	return state, config.Limit(agent, llm, req.P1), agent, nil
 }
 
-// agentOf is the agent of a request: the session's own, one that something is set
+// limitAgent is the agent of a request: the session's own, one that something is set
 // for, or one of another session.
-func (s *Session) agentOf(v storage.View, asked string, config *limits.Config) (string, error) {
+func (s *Session) limitAgent(v storage.View, asked string, config *limits.Config) (string, error) {
 	body, _, _, err := latest[sessionRecord](v, kindSession, s.ID)
 	if err != nil || asked == "" || asked == body.Agent || config.HasAgent(asked) {
 		return either(asked, body.Agent), err
@@ -107,7 +107,7 @@ func (s *Session) agentOf(v storage.View, asked string, config *limits.Config) (
 // breaker returns what breaks contexts for the session's model.
 func (s *Session) breaker(config limits.Config) *limits.Breaker {
 	return &limits.Breaker{
-		Config: config, Counter: s.Workspace.counter(s.Model()), Meaning: &nearness.Texts{Model: s.service.shared.meaning()},
+		Config: config, Counter: s.Workspace.counter(s.Model()), Meaning: &nearness.Texts{Model: s.Workspace.engine.Model()},
 	}
 }
 

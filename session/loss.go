@@ -201,6 +201,11 @@ func lossReason(after *layers.Pack, c *PackChange) string {
 		return LossRequest
 	case c.Section == layers.SectionPins:
 		return LossUnpinned
+	case c.Section == layers.SectionMemory:
+		if reason := listed(func(d *layers.Drop) bool { return d.ID == c.ID }); reason != "" {
+			return reason
+		}
+		return LossRenewed
 	case c.From.Detail == layers.FormDigest, c.From.Detail == layers.FormRoster, c.From.Detail == layers.FormRollup,
 		c.ID == layers.SectionCurrentContext, strings.HasPrefix(c.ID, "context:"):
 		return LossRenewed

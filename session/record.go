@@ -37,9 +37,10 @@ type RecordReply struct {
 	Done         bool
 	Completed    string
 	Results      []StoredResult
-	Summary      string `json:"-"` // source of the summary that this write made; "" if it made none
-	Flags        []Flag // claims of the housekeeping that nothing bears out
-	Swing        *Swing // nil if layer 0 says much the same as before
+	Summary      string        `json:"-"` // source of the summary that this write made; "" if it made none
+	Flags        []Flag        // claims of the housekeeping that nothing bears out
+	Swing        *Swing        // nil if layer 0 says much the same as before
+	Memory       *MemoryChange // nil where no memory item moved to another tier
 	// ServedDeferred is what waited for room and now has it. It is in the next
 	// pack.
 	ServedDeferred []ContextItem
@@ -130,7 +131,7 @@ func (ws *Workspace) record(tx *storage.Tx, session string, req RecordRequest, t
 	}
 	renewal.housekeeping, reply.Flags, reply.Summary = out.said(), out.flags(), out.trio.Summary.Source
 	renewed, err := ws.renew(tx, renewal)
-	reply.Swing = renewed.swing
+	reply.Swing, reply.Memory = renewed.swing, renewed.memory
 	return reply, err
 }
 

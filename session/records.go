@@ -33,6 +33,9 @@ const (
 	kindLearned       = "learned"
 	kindLearningReset = "learningReset"
 	kindProfile       = "profile"
+	kindItem          = "item"
+	kindTiers         = "tiers"
+	kindCheckpoint    = "checkpoint"
 	kindMessage       = "message"
 	kindLimit         = "limit"
 )

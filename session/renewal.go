@@ -21,6 +21,7 @@ type renewed struct {
 	context layers.CurrentContext
 	trimmed []string // names of fields that were over their cap
 	swing   *Swing
+	memory  *MemoryChange // nil where no item moved to another tier
 }
 
 // renew writes the next version of layer 0: what the model said, where it said
@@ -59,7 +60,10 @@ func (ws *Workspace) renew(tx *storage.Tx, r renewal) (renewed, error) {
 			out.swing = &Swing{Distance: d, From: at, To: seq}
 		}
 	}
-	return out, nil
+	if len(r.done) > 0 {
+		out.memory, err = ws.retierFinished(tx, r.session)
+	}
+	return out, err
 }
 
 // moveOn makes the version of layer 0 that follows on one, nil for none, and names

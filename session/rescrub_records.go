@@ -45,6 +45,7 @@ var ourWords = []string{
 	"create", "modify", "delete", "refactor", "rename", "low", "medium", "high", "positive", "negative", "neutral",
 	"quota", "budget", "asked", "reAsked", "served", "used", "unused", "returned", "workspace", "balanced", "codeIntensive", "debugging",
 	"exploration", "maintenance", "auto", "bugInvestigation", "refactoring", "featureDevelopment", "learning", "text/plain",
+	"TASK", "CODE", "ERROR", "TEST_RESULT", "PRD_SECTION", "HOT", "WARM", "COLD",
 }
 
 // ours tells whether a text is a name that this package gave.
@@ -280,6 +281,13 @@ func (r *rescrubbing) record(record *storage.Record, words []byte) (storage.Cont
 		}
 		r.touch(record.ID, record.Seq)
 		content.Terms = trioWords(&trio, record.ID)
+	case kindItem:
+		var item itemRecord
+		if err := json.Unmarshal(body, &item); err != nil {
+			return content, err
+		}
+		item.Tokens = r.ws.standard().Count(item.Content)
+		content.Body = encode(item)
 	case kindChange:
 		return r.change(record, content)
 	}
@@ -352,6 +360,10 @@ func (r *rescrubbing) list(name string) string {
 		}
 	} else if model, ok := strings.CutPrefix(name, "usage/"); ok {
 		to = "usage/" + r.name(model)
+	} else if agent, ok := strings.CutPrefix(name, "tiers/"); ok {
+		to = "tiers/" + r.name(agent)
+	} else if agent, ok := strings.CutPrefix(name, "checkpoints/"); ok {
+		to = "checkpoints/" + r.name(agent)
 	}
 	r.lists[name] = to
 	return to

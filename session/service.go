@@ -19,6 +19,7 @@ type Options struct {
 	DataDir  string                           // where the workspaces' stores lie
 	Policy   layers.Policy                    // the zero value means layers.DefaultPolicy
 	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
+	Memory   layers.MemoryPolicy              // the zero value means layers.DefaultMemoryPolicy
 	Audit    AuditRetention                   // what the audit logs keep
 	Now      func() int64                     // Unix milliseconds; time.Now when nil
 	NoIndex  bool                             // search scans the stores, and no index is opened
@@ -51,7 +52,7 @@ type Service struct {
 
 // New returns a Service without open workspaces, which it shares with nobody.
 func New(opts Options) *Service {
-	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Audit: opts.Audit, Secrets: opts.Secrets, Logf: opts.Logf})
+	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Secrets: opts.Secrets, Logf: opts.Logf})
 	s.alone = true
 	return s
 }

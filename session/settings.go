@@ -12,12 +12,18 @@ import (
 type settings struct {
 	layers.Policy
 	Profiles *layers.Profiles `json:"profiles,omitempty"` // nil in those of programs that knew none
+	// Memory is nil for the default, so that packs of programs that knew no items
+	// have the same digest.
+	Memory *layers.MemoryPolicy `json:"memory,omitempty"`
 }
 
 func settingsOf(opts *workspaceOptions) settings {
 	s := settings{Policy: opts.Policy}
 	if opts.Profiles != (layers.Profiles{}) {
 		s.Profiles = &opts.Profiles
+	}
+	if opts.Memory != layers.DefaultMemoryPolicy() {
+		s.Memory = &opts.Memory
 	}
 	return s
 }
@@ -33,6 +39,11 @@ func parseSettings(data []byte) (settings, error) {
 	}
 	if s.Profiles != nil {
 		if err := s.Profiles.Check(); err != nil {
+			return s, err
+		}
+	}
+	if s.Memory != nil {
+		if err := s.Memory.Check(); err != nil {
 			return s, err
 		}
 	}

@@ -33,6 +33,7 @@ type workspaceOptions struct {
 	Policy layers.Policy
 	// Profiles is the zero value in settings of programs that knew none.
 	Profiles layers.Profiles
+	Memory   layers.MemoryPolicy
 	Audit    AuditRetention
 	Storage  StorageLimits
 	Tokens   *tokens.Registry
@@ -84,10 +85,13 @@ type Workspace struct {
 	choices     bounded[string, layers.ProfileChoice] // at the opening of a conversation
 	openings    bounded[string, opened]               // of conversations
 	profileSets bounded[int64, profileRecord]         // by sequence
-	retiring    sync.RWMutex                          // held for reading while something derived is stored
-	rename      func(string) string                   // of names that were secrets in the workspace whose place it took; nil for none
-	erasing     bool                                  // guarded by Workspaces.mu
-	retired     bool                                  // another Workspace took its place; nothing derived is stored any more
+	items       itemCache
+	itemSums    itemSums
+	agents      bounded[tiersKey, *tiers] // items of agents
+	retiring    sync.RWMutex              // held for reading while something derived is stored
+	rename      func(string) string       // of names that were secrets in the workspace whose place it took; nil for none
+	erasing     bool                      // guarded by Workspaces.mu
+	retired     bool                      // another Workspace took its place; nothing derived is stored any more
 
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
@@ -147,7 +151,10 @@ func openIndex(ctx context.Context, opts workspaceOptions, store *storage.Store)
 // packs of the past. It has caches of its own and must not be closed.
 func (ws *Workspace) under(s settings, digest string) *Workspace {
 	opts := ws.opts
-	opts.Policy, opts.Profiles = s.Policy, layers.Profiles{}
+	opts.Policy, opts.Profiles, opts.Memory = s.Policy, layers.Profiles{}, layers.DefaultMemoryPolicy()
+	if s.Memory != nil {
+		opts.Memory = *s.Memory
+	}
 	if s.Profiles != nil {
 		opts.Profiles = *s.Profiles
 	}

@@ -13,7 +13,6 @@ import (
 	"hexapla/layers/models"
 	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
-	"hexapla/retrieval/vectors"
 	"hexapla/session/registry"
 	"hexapla/storage"
 )
@@ -29,8 +28,6 @@ type Workspaces struct {
 	opts   Options
 	tokens *tokens.Registry
 	rules  func() *scrub.Rules // the default ones, compiled beside the first request
-	// meaning is the model that texts are compared with.
-	meaning func() *vectors.Model
 	places  *registry.Registry
 
 	mu     sync.Mutex // guards what follows
@@ -53,6 +50,7 @@ type opening struct {
 type ClientOptions struct {
 	Policy   layers.Policy                    // the zero value means layers.DefaultPolicy
 	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
+	Memory   layers.MemoryPolicy              // the zero value means layers.DefaultMemoryPolicy
 	Audit    AuditRetention                   // what the audit logs keep
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
 	Storage  StorageLimits                    // what the stores keep
@@ -84,13 +82,6 @@ func NewWorkspaces(opts Options) *Workspaces {
 		}
 		return rules
 	})
-	w.meaning = sync.OnceValue(func() *vectors.Model {
-		model, err := vectors.Builtin()
-		if err != nil { // it is the program's own
-			panic("the built-in word vectors cannot be used: " + err.Error())
-		}
-		return model
-	})
 	go w.rules() // takes 20 ms, which the first session need not wait for
 	return w
 }
@@ -102,6 +93,9 @@ func (w *Workspaces) Client(opts ClientOptions) *Service {
 	}
 	if opts.Profiles == (layers.Profiles{}) {
 		opts.Profiles = layers.DefaultProfiles()
+	}
+	if opts.Memory == (layers.MemoryPolicy{}) {
+		opts.Memory = layers.DefaultMemoryPolicy()
 	}
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
@@ -168,7 +162,7 @@ func (w *Workspaces) open(ctx context.Context, id string, client *Service) (*Wor
 		if o.err != nil {
 			return nil, o.err
 		}
-		if !first && (o.client.Policy != client.client.Policy || o.client.Profiles != client.client.Profiles || o.client.Audit != client.client.Audit || o.client.Storage != client.client.Storage) {
+		if !first && (o.client.Policy != client.client.Policy || o.client.Profiles != client.client.Profiles || o.client.Memory != client.client.Memory || o.client.Audit != client.client.Audit || o.client.Storage != client.client.Storage) {
 			client.client.Logf("workspace %s: another client opened it with other options, which hold until no client has it open", id)
 		}
 		return o.ws, nil
@@ -180,7 +174,7 @@ func (w *Workspaces) load(ctx context.Context, id string, o *opening, rules *scr
 	if o.err = prepareFolder(w.opts.DataDir, id); o.err == nil {
 		o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
 			ID: id, Dir: workspaceDir(w.opts.DataDir, id),
-			Policy: o.client.Policy, Profiles: o.client.Profiles, Audit: o.client.Audit, Storage: o.client.Storage, Tokens: w.tokens, Models: models.Builtin(),
+			Policy: o.client.Policy, Profiles: o.client.Profiles, Memory: o.client.Memory, Audit: o.client.Audit, Storage: o.client.Storage, Tokens: w.tokens, Models: models.Builtin(),
 			Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Rules: rules, Random: w.opts.Random, Warm: func() { w.warm(id) }, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
 		})
 	}

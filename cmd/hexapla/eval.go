@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +19,19 @@ const (
 	setCompaction = "compaction" // places where a recorded client compacted itself
 	setCounting   = "counting"   // prompts whose size the provider told
 	setPrediction = "prediction" // files that the next tool calls name
+
+	setBeam       = "beam"        // chats with a model on coding projects, and which messages answer a question
+	setLocomo     = "locomo"      // chats in sessions, with the messages that are evidence
+	setRealtalk   = "realtalk"    // the same between people
+	setClaudeCode = "claude-code" // recorded sessions, and earlier ones that changed the same files
+	setBranches   = "branches"    // recorded sessions, and earlier ones on the same branch or ticket
 )
+
+// retrievalSets are the sets of questions, in the order in which they are
+// measured.
+func retrievalSets() []string {
+	return []string{setBeam, setLocomo, setRealtalk, setClaudeCode, setBranches}
+}
 
 // evalOptions are the flags of eval.
 type evalOptions struct {
@@ -26,6 +40,7 @@ type evalOptions struct {
 	budgets []int
 	model   string
 	policy  string // JSON; empty for the default
+	sample  int    // questions of a workspace; 0 for all
 	json    bool
 }
 
@@ -60,12 +75,22 @@ then. The share is that of the files that the calls name which are among the ten
 that it names first; beside it stands the share that is among the ten files that
 calls named last.
 
+The sets beam, locomo, realtalk, claude-code and branches are questions of which
+it is known which messages or earlier sessions answer them; without --set all
+that the folder has are measured. Each is recorded, search/query is asked for
+messages and for conversations, and packs of 4,000 and 8,000 tokens are built
+with the question as input. Hits say whether something that answers is among the
+first, recalls which share of it; of a pack, which share stands in it verbatim
+(of sessions: is named in it). Beside each stand recency, plain BM25, the fusion
+of both, and chance, with 95 % intervals of a bootstrap over the questions.
+
 The folder holds claude-code/*.jsonl; for compaction also compaction-gold/compaction_gold.json,
 and the transcripts at the paths that it names. A place that cannot be measured is told on standard
 error with file and reason, does not count, and makes the exit code 1.
 Without --data-dir everything that the server stores is deleted at the end.`,
 		Example: `  hexapla eval --data ../shared/data --set compaction
-  hexapla eval --data ../shared/data --set compaction --budgets 8000 --json`,
+  hexapla eval --data ../shared/data --set compaction --budgets 8000 --json
+  hexapla eval --data ../shared/data --set locomo --sample 20`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -77,23 +102,27 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.data, "data", "", "`folder` of the recorded sessions and of what was needed")
-	cmd.Flags().StringVar(&o.set, "set", "", "what to measure: "+setCompaction+", "+setCounting+" or "+setPrediction)
+	cmd.Flags().StringVar(&o.set, "set", "", "what to measure, by `name` (default: all sets of questions)")
 	cmd.Flags().IntSliceVar(&o.budgets, "budgets", []int{3000, 8000, 20000}, "`tokens` that a pack may use, one measurement each")
 	cmd.Flags().StringVar(&o.model, "model", "", "`model` that counts tokens (default: the one of each transcript)")
 	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that differ, as `JSON`")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object a budget, one a line, instead of the tables")
+	cmd.Flags().IntVar(&o.sample, "sample", 0, "`questions` of a workspace at most, evenly spread (default: all)")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON objects, one a line for each budget or ranking, instead of the tables")
 	return cmd
 }
 
 func (o evalOptions) check() error {
 	switch {
-	case o.set != setCompaction && o.set != setCounting && o.set != setPrediction:
-		return fmt.Errorf("--set %q: must be %s, %s or %s", o.set, setCompaction, setCounting, setPrediction)
+	case o.set != "" && o.set != setCompaction && o.set != setCounting && o.set != setPrediction && !slices.Contains(retrievalSets(), o.set):
+		return fmt.Errorf("--set %q: must be %s", o.set, evalSets())
 	case o.data == "":
 		return errors.New("--data: name the folder of the recorded sessions")
 	}
 	if err := checkPolicy(o.policy); err != nil {
 		return err
+	}
+	if o.sample < 0 {
+		return fmt.Errorf("--sample %d: must not be negative", o.sample)
 	}
 	for _, budget := range o.budgets {
 		if budget <= 0 {
@@ -101,6 +130,11 @@ func (o evalOptions) check() error {
 		}
 	}
 	return nil
+}
+
+// evalSets lists the sets for people.
+func evalSets() string {
+	return setCompaction + ", " + setCounting + ", " + setPrediction + ", " + strings.Join(retrievalSets()[:4], ", ") + " or " + setBranches
 }
 
 // replay returns the options with which transcripts are read and fed.
@@ -119,6 +153,9 @@ func runEval(ctx context.Context, p program, r *replayer, o evalOptions) error {
 		return runCounting(p, r, o)
 	case setPrediction:
 		return runPrediction(ctx, p, r, o)
+	case setCompaction:
+	default:
+		return runRetrieval(ctx, p, r, o)
 	}
 	boundaries, err := readBoundaries(o.data)
 	if err != nil {

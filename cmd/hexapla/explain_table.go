@@ -24,6 +24,7 @@ var explainedLayers = [...]struct {
 }{
 	{"System", -1, "system"},
 	{"Pins", -1, "pins"},
+	{"Memory", -1, "memory"},
 	{"Open errors", -1, "errors"},
 	{"Layer 0 · current context", 0, ""},
 	{"Layer 1 · active memory", 1, ""},

@@ -211,6 +211,9 @@ func TestPrune6_Forgotten(t *testing.T) {
 	if len(got.Removed) < 3 || got.Removed[0].Message != 0 {
 		t.Fatalf("removed %+v", got.Removed)
 	}
+	if again := call[wire.HistorySummarizeResult](c, wire.MethodHistorySummarize, wire.HistorySummarizeParams{HistoryList: historyOf(messages), Keep: 2}); again.Sequence != got.Sequence || again.Removed[0].Archived != got.Removed[0].Archived {
+		t.Errorf("once more: %+v", again)
+	}
 	call[wire.ConversationForgetResult](c, wire.MethodConversationForget, wire.ConversationForgetParams{Session: "s", Conversation: told.Conversation})
 	if err := refused(c, wire.MethodHistoryGet, wire.HistoryGetParams{Session: "s", Archived: []string{got.Removed[0].Archived}}); err.Data.Kind != wire.KindNotFound {
 		t.Errorf("%+v", err.Data)
@@ -219,4 +222,6 @@ func TestPrune6_Forgotten(t *testing.T) {
 	if found := filesWith(t, dir, bird); len(found) > 0 {
 		t.Errorf("it is still in %v", found)
 	}
+	call[wire.HistorySummarizeResult](c, wire.MethodHistorySummarize, wire.HistorySummarizeParams{HistoryList: historyOf(messages), Keep: 2})
+	call[wire.HistoryGetResult](c, wire.MethodHistoryGet, wire.HistoryGetParams{Session: "s", Archived: []string{got.Removed[0].Archived}})
 }

@@ -105,7 +105,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"hexapla": {"--help"}, "serve": {"serve", "--help"}, "replay": {"replay", "--help"}, "eval": {"eval", "--help"},
-		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "clusters": {"clusters", "--help"}, "stats": {"stats", "--help"}, "changes": {"changes", "--help"}, "problems": {"problems", "--help"}, "forget": {"forget", "--help"}, "adopt": {"adopt", "--help"}, "doctor": {"doctor", "--help"}, "verify": {"verify", "--help"}, "repair": {"repair", "--help"}, "backup": {"backup", "--help"}, "restore": {"restore", "--help"}, "export": {"export", "--help"}, "compact": {"compact", "--help"}, "version": {"version", "--help"},
+		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "clusters": {"clusters", "--help"}, "stats": {"stats", "--help"}, "changes": {"changes", "--help"}, "problems": {"problems", "--help"}, "limits": {"limits", "--help"}, "forget": {"forget", "--help"}, "adopt": {"adopt", "--help"}, "doctor": {"doctor", "--help"}, "verify": {"verify", "--help"}, "repair": {"repair", "--help"}, "backup": {"backup", "--help"}, "restore": {"restore", "--help"}, "export": {"export", "--help"}, "compact": {"compact", "--help"}, "version": {"version", "--help"},
 		"daemon": {"daemon", "--help"}, "daemon-status": {"daemon", "status", "--help"}, "daemon-stop": {"daemon", "stop", "--help"},
 	} {
 		o := hexapla(t, nil, args...)
@@ -137,7 +137,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"replay", "--budget", "0", "x"}, "--budget 0: must be positive"},
 		{[]string{"replay", "--layout", "sideways", "x"}, `--layout "sideways"`},
 		{[]string{"replay", "--overhead", "-5", "x"}, "--overhead -5"},
-		{[]string{"eval", "--data", "x"}, `--set ""`},
+		{[]string{"eval", "--data", "x", "--sample", "-1"}, "--sample -1: must not be negative"},
 		{[]string{"eval", "--data", "x", "--set", "memory"}, `--set "memory": must be compaction`},
 		{[]string{"eval", "--set", "compaction"}, "--data: name the folder"},
 		{[]string{"eval", "--data", "x", "--set", "compaction", "--budgets", "3000,0"}, "--budgets 0: must be positive"},

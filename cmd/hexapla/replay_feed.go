@@ -85,8 +85,9 @@ func (f *feeder) record(ctx context.Context, params wire.ConversationRecordParam
 
 // packed is a pack as the server built it.
 type packed struct {
-	Text   string          `json:"text"`
-	Tokens wire.PackTokens `json:"tokens"`
+	Text     string          `json:"text"`
+	Tokens   wire.PackTokens `json:"tokens"`
+	Sections []wire.Section  `json:"sections"`
 
 	built wire.PackBuildResult
 	took  time.Duration // from the request to the answer

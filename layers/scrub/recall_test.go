@@ -99,7 +99,7 @@ func named(names ...string) []func(maker, string) string {
 		func(m maker, s string) string {
 			return "12:00:01 DEBUG connecting with " + m.pick(names...) + "=" + s + " to db\n"
 		},
-		func(m maker, s string) string { return "The " + m.pick(names...) + " is " + s + " for now." },
+		func(m maker, s string) string { return "The " + m.pick(names...) + " is " + s + " today." },
 		func(m maker, s string) string { return "use `" + m.pick(names...) + "`: `" + s + "` please" },
 		func(m maker, s string) string {
 			b, _ := json.Marshal(map[string]string{"body": fmt.Sprintf(`{%q:%q}`, m.pick(names...), s)})

@@ -285,6 +285,9 @@ type ScoreParts struct {
 	Passage float64 `json:"passage"`
 	// BM25 of the whole conversation, by the best.
 	Conversation float64 `json:"conversation"`
+	// How near the words of the turn and its query are in meaning, by built-in
+	// word vectors, from the least to the most alike of the best turns.
+	Semantic float64 `json:"semantic"`
 	// How near in time.
 	Temporal float64 `json:"temporal"`
 	// Files, functions and concepts in common with the query.

@@ -36,10 +36,10 @@ type PackCandidate struct {
 	ID string `json:"id"`
 	// 0 to 5; -1 for system and input.
 	Layer int `json:"layer"`
-	// Where it stands, or would stand: "system", "pins", "headers",
+	// Where it stands, or would stand: "system", "pins", "memory", "headers",
 	// "summaries", "currentContext", "errors", "names", "activeMemory", "retrieved" or
 	// "input".
-	Section string `json:"section" enum:"system,pins,headers,summaries,currentContext,errors,names,activeMemory,retrieved,input"`
+	Section string `json:"section" enum:"system,pins,memory,headers,summaries,currentContext,errors,names,activeMemory,retrieved,input"`
 	// The detail it is shown in, as in PackItem, or "none" when it is out:
 	// "header", "summary", "full", "excerpt", "brief", "line", "digest", "roster"
 	// (names that were used before), "rollup", "changed" or "heading".

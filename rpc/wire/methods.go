@@ -76,6 +76,15 @@ const (
 	MethodPinAdd               = "hexapla/pin/add"
 	MethodPinRemove            = "hexapla/pin/remove"
 	MethodPinList              = "hexapla/pin/list"
+	MethodMemorySave           = "hexapla/memory/save"
+	MethodMemoryLoad           = "hexapla/memory/load"
+	MethodMemoryRetier         = "hexapla/memory/retier"
+	MethodMemoryStats          = "hexapla/memory/stats"
+	MethodMemoryFlashSave      = "hexapla/memory/flashSave"
+	MethodMemoryCheckpoints    = "hexapla/memory/checkpoints"
+	MethodMemoryRestore        = "hexapla/memory/restore"
+	MethodMemoryDiff           = "hexapla/memory/diff"
+	EventMemory                = "hexapla/event/memory"
 	MethodPackBuild            = "hexapla/pack/build"
 	MethodBudgetReport         = "hexapla/budget/report"
 	MethodPackReplay           = "hexapla/pack/replay"
@@ -182,6 +191,22 @@ func Methods() []Method {
 			"Takes a pin away.", KindNotFound, KindOpIDReused),
 		request[PinListParams, PinListResult](MethodPinList, ClassRead,
 			"Lists the pins of a workspace, oldest first."),
+		request[MemorySaveParams, MemorySaveResult](MethodMemorySave, ClassWrite,
+			"Saves memory items of an agent and gives them their tiers, or removes some.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull, KindQuota),
+		request[MemoryLoadParams, MemoryLoadResult](MethodMemoryLoad, ClassWrite,
+			"Loads an agent's memory items, HOT ones unless others are asked for, and counts their use.", KindNotFound, KindOpIDReused),
+		request[MemoryRetierParams, MemoryRetierResult](MethodMemoryRetier, ClassWrite,
+			"Gives an agent's memory items the tiers of their importance now, as the end of each task does.", KindNotFound, KindOpIDReused),
+		request[MemoryStatsParams, MemoryStatsResult](MethodMemoryStats, ClassRead,
+			"Counts the memory items and tokens of each agent, by tier.", KindNotFound),
+		request[MemoryFlashSaveParams, MemoryFlashSaveResult](MethodMemoryFlashSave, ClassWrite,
+			"Saves an agent's memory when its context is nearly full: a checkpoint, COLD items archived, HOT ones to go on with.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull, KindQuota),
+		request[MemoryCheckpointsParams, MemoryCheckpointsResult](MethodMemoryCheckpoints, ClassRead,
+			"Lists an agent's checkpoints, newest first.", KindNotFound),
+		request[MemoryRestoreParams, MemoryRestoreResult](MethodMemoryRestore, ClassWrite,
+			"Puts an agent's memory back to what it was at a checkpoint.", KindNotFound, KindOpIDReused, KindStorageFull, KindQuota),
+		request[MemoryDiffParams, MemoryDiffResult](MethodMemoryDiff, ClassRead,
+			"Compares by SHA-256 what a client holds, or a checkpoint has, with an agent's memory items.", KindNotFound),
 		request[PackBuildParams, PackBuildResult](MethodPackBuild, ClassRead,
 			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall, KindTokenLimit),
 		request[BudgetReportParams, BudgetReportResult](MethodBudgetReport, ClassWrite,
@@ -240,6 +265,7 @@ func Methods() []Method {
 		event[PackedParams](EventPacked, "A pack was built."),
 		event[RecordedParams](EventRecorded, "A write was committed."),
 		event[DriftParams](EventDrift, "The model gave a current context that says something else than the one before."),
+		event[MemoryParams](EventMemory, "An agent's memory changed: items were saved, removed, moved to another tier or put back."),
 		event[ProfileParams](EventProfile, "Another profile is in force in a session."),
 		event[PrunedParams](EventPruned, "A list of messages was pruned."),
 		event[SummarizedParams](EventSummarized, "Messages of a list were put into a summary."),

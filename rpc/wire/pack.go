@@ -313,11 +313,11 @@ type PackTokens struct {
 
 // Section is a run of items of one layer.
 type Section struct {
-	// "system", "pins", "headers", "summaries", "currentContext", "errors"
+	// "system", "pins", "memory", "headers", "summaries", "currentContext", "errors"
 	// (open ones that are out of view since the last fold), "names" (the roster of
 	// what is out of view), "activeMemory", "retrieved" or "input".
-	Name string `json:"name" enum:"system,pins,headers,summaries,currentContext,errors,names,activeMemory,retrieved,input"`
-	// 0 to 5; -1 for system, pins, errors and input.
+	Name string `json:"name" enum:"system,pins,memory,headers,summaries,currentContext,errors,names,activeMemory,retrieved,input"`
+	// 0 to 5; -1 for system, pins, memory, errors and input.
 	Layer int `json:"layer"`
 	// Tokens it may use, after unused shares have flowed on.
 	Allowance int `json:"allowance"`

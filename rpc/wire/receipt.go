@@ -39,10 +39,10 @@ type PackReceiptResult struct {
 type Loss struct {
 	// As in PackItem.
 	ID string `json:"id"`
-	// Name of the section that it stood in: "system", "pins", "headers",
+	// Name of the section that it stood in: "system", "pins", "memory", "headers",
 	// "summaries", "currentContext", "names", "activeMemory", "retrieved" or
 	// "input".
-	Section string `json:"section" enum:"system,pins,headers,summaries,currentContext,names,activeMemory,retrieved,input"`
+	Section string `json:"section" enum:"system,pins,memory,headers,summaries,currentContext,names,activeMemory,retrieved,input"`
 	// The detail it had, as in PackItem.
 	From string `json:"from"`
 	// The detail it has; "none" when it is out.

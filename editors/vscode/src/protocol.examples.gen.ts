@@ -66,6 +66,23 @@ import type {
   LimitsRewardsResult,
   LimitsStatusParams,
   LimitsStatusResult,
+  MemoryCheckpointsParams,
+  MemoryCheckpointsResult,
+  MemoryDiffParams,
+  MemoryDiffResult,
+  MemoryFlashSaveParams,
+  MemoryFlashSaveResult,
+  MemoryLoadParams,
+  MemoryLoadResult,
+  MemoryParams,
+  MemoryRestoreParams,
+  MemoryRestoreResult,
+  MemoryRetierParams,
+  MemoryRetierResult,
+  MemorySaveParams,
+  MemorySaveResult,
+  MemoryStatsParams,
+  MemoryStatsResult,
   MetricsGetParams,
   MetricsGetResult,
   PackBuildParams,
@@ -1206,6 +1223,7 @@ export const searchQueryWordsResult = {
           "lexical": 0.545155,
           "passage": 0.928403,
           "conversation": 1,
+          "semantic": 0,
           "temporal": 0.987492,
           "entities": 0.5,
           "errors": 0,
@@ -1233,6 +1251,7 @@ export const searchQueryWordsResult = {
           "lexical": 1,
           "passage": 1,
           "conversation": 0.68252,
+          "semantic": 0,
           "temporal": 0.993049,
           "entities": 0,
           "errors": 0,
@@ -1280,6 +1299,7 @@ export const searchQueryOutputResult = {
           "lexical": 1,
           "passage": 0,
           "conversation": 1,
+          "semantic": 0,
           "temporal": 0.982318,
           "entities": 0.142857,
           "errors": 0,
@@ -5052,6 +5072,209 @@ export const eventProfileDebuggingParams = {
 // testdata/protocol/examples/profile-set/unknown.json
 export const profileSetUnknownError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "profile"} satisfies ErrorData;
 
+// testdata/protocol/examples/memory-save/items.json
+export const memorySaveItemsParams = {
+    "session": "main",
+    "items": [
+      {"type": "TASK", "content": "Let timers pause: keep what is left when Stop is called."},
+      {"type": "TEST_RESULT", "content": "go test ./timer: 14 passed, TestPause failed"}
+    ],
+    "key": "save-1"
+  } satisfies MemorySaveParams;
+export const memorySaveItemsResult = {
+    "items": [
+      {"id": "i1", "tier": "HOT", "importance": 1, "tokens": 13},
+      {"id": "i2", "tier": "WARM", "importance": 0.6, "tokens": 12}
+    ],
+    "removed": 0,
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 98
+  } satisfies MemorySaveResult;
+
+// testdata/protocol/examples/event-memory/saved.json
+export const eventMemorySavedParams = {
+    "session": "main",
+    "reason": "save",
+    "moved": [],
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 98
+  } satisfies MemoryParams;
+
+// testdata/protocol/examples/memory-save/type.json
+export const memorySaveTypeError = {
+      "kind": "invalid_params",
+      "retryable": false,
+      "committed": "no",
+      "path": "items[0].type"
+    } satisfies ErrorData;
+
+// testdata/protocol/examples/memory-load/hot.json
+export const memoryLoadHotParams = {"session": "main"} satisfies MemoryLoadParams;
+export const memoryLoadHotResult = {
+    "agent": "coder",
+    "items": [
+      {
+        "id": "i1",
+        "type": "TASK",
+        "tier": "HOT",
+        "content": "Let timers pause: keep what is left when Stop is called.",
+        "tokens": 13,
+        "importance": 1,
+        "accessCount": 0,
+        "created": 1795281702875
+      }
+    ],
+    "sequence": 99
+  } satisfies MemoryLoadResult;
+
+// testdata/protocol/examples/memory-load/unknown.json
+export const memoryLoadUnknownParams = {"session": "main", "agent": "nobody"} satisfies MemoryLoadParams;
+export const memoryLoadUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "agent"} satisfies ErrorData;
+
+// testdata/protocol/examples/memory-retier/now.json
+export const memoryRetierNowParams = {"session": "main"} satisfies MemoryRetierParams;
+export const memoryRetierNowResult = {
+    "moved": [],
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 99
+  } satisfies MemoryRetierResult;
+
+// testdata/protocol/examples/memory-stats/all.json
+export const memoryStatsAllParams = {"session": "main"} satisfies MemoryStatsParams;
+export const memoryStatsAllResult = {
+    "agents": [
+      {
+        "agent": "coder",
+        "tiers": [
+          {"tier": "HOT", "items": 1, "tokens": 13},
+          {"tier": "WARM", "items": 1, "tokens": 12},
+          {"tier": "COLD", "items": 0, "tokens": 0}
+        ],
+        "items": 2,
+        "tokens": 25,
+        "archived": 0
+      }
+    ],
+    "sequence": 99
+  } satisfies MemoryStatsResult;
+
+// testdata/protocol/examples/memory-flashSave/early.json
+export const memoryFlashSaveEarlyParams = {"session": "main", "tokens": 90000, "limit": 128000} satisfies MemoryFlashSaveParams;
+export const memoryFlashSaveEarlyResult = {
+    "due": false,
+    "percent": 70,
+    "items": [],
+    "hot": [],
+    "memory": {"agent": "coder", "hot": 1, "warm": 1, "cold": 0},
+    "sequence": 99
+  } satisfies MemoryFlashSaveResult;
+
+// testdata/protocol/examples/memory-flashSave/due.json
+export const memoryFlashSaveDueParams = {
+    "session": "main",
+    "tokens": 105000,
+    "limit": 128000,
+    "items": [{"type": "ERROR", "content": "TestPause: got 0s left, want 3s"}],
+    "key": "flash-1"
+  } satisfies MemoryFlashSaveParams;
+export const memoryFlashSaveDueResult = {
+    "due": true,
+    "percent": 82,
+    "checkpoint": {
+      "id": "k1",
+      "time": 1795282346343,
+      "hot": 2,
+      "warm": 1,
+      "cold": 0,
+      "archived": 0,
+      "sequence": 103
+    },
+    "items": [{"id": "i3", "tier": "HOT", "importance": 0.9, "tokens": 13}],
+    "hot": [
+      {
+        "id": "i1",
+        "type": "TASK",
+        "tier": "HOT",
+        "content": "Let timers pause: keep what is left when Stop is called.",
+        "tokens": 13,
+        "importance": 1,
+        "accessCount": 1,
+        "created": 1795282346331,
+        "lastAccessed": 1795282346339
+      },
+      {
+        "id": "i3",
+        "type": "ERROR",
+        "tier": "HOT",
+        "content": "TestPause: got 0s left, want 3s",
+        "tokens": 13,
+        "importance": 0.9,
+        "accessCount": 0,
+        "created": 1795282346343
+      }
+    ],
+    "memory": {"agent": "coder", "hot": 2, "warm": 1, "cold": 0},
+    "sequence": 103
+  } satisfies MemoryFlashSaveResult;
+
+// testdata/protocol/examples/memory-checkpoints/list.json
+export const memoryCheckpointsListParams = {"session": "main"} satisfies MemoryCheckpointsParams;
+export const memoryCheckpointsListResult = {
+    "checkpoints": [
+      {
+        "id": "k1",
+        "time": 1795282346343,
+        "hot": 2,
+        "warm": 1,
+        "cold": 0,
+        "archived": 0,
+        "sequence": 103
+      }
+    ],
+    "total": 1,
+    "sequence": 103
+  } satisfies MemoryCheckpointsResult;
+
+// testdata/protocol/examples/memory-diff/held.json
+export const memoryDiffHeldParams = {
+    "session": "main",
+    "held": [
+      {"id": "i1", "sha256": "945d52adb53a51340f82a67db6d680da425ffea2a98d256651f7e2fda387de4f"},
+      {"id": "i2", "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}
+    ]
+  } satisfies MemoryDiffParams;
+export const memoryDiffHeldResult = {
+    "agent": "coder",
+    "added": [
+      {
+        "id": "i3",
+        "type": "ERROR",
+        "tier": "HOT",
+        "content": "TestPause: got 0s left, want 3s",
+        "tokens": 13,
+        "importance": 0.9,
+        "accessCount": 0,
+        "created": 1795282346343
+      }
+    ],
+    "changed": [],
+    "removed": ["i2"],
+    "unchanged": 1,
+    "sequence": 103
+  } satisfies MemoryDiffResult;
+
+// testdata/protocol/examples/memory-restore/checkpoint.json
+export const memoryRestoreCheckpointParams = {"session": "main", "checkpoint": "k1"} satisfies MemoryRestoreParams;
+export const memoryRestoreCheckpointResult = {
+    "removed": 0,
+    "memory": {"agent": "coder", "hot": 2, "warm": 1, "cold": 0},
+    "sequence": 104
+  } satisfies MemoryRestoreResult;
+
+// testdata/protocol/examples/memory-restore/unknown.json
+export const memoryRestoreUnknownParams = {"session": "main", "checkpoint": "k99"} satisfies MemoryRestoreParams;
+export const memoryRestoreUnknownError = {"kind": "not_found", "retryable": false, "committed": "no", "path": "checkpoint"} satisfies ErrorData;
+
 // testdata/protocol/examples/history-stats/anthropic.json
 export const historyStatsAnthropicParams = {
     "session": "main",
@@ -5236,7 +5459,7 @@ export const historyPruneBudgetResult = {
       "estimate": true,
       "problems": []
     },
-    "sequence": 97
+    "sequence": 106
   } satisfies HistoryPruneResult;
 
 // testdata/protocol/examples/event-pruned/budget.json
@@ -5247,7 +5470,7 @@ export const eventPrunedBudgetParams = {
     "original": 98,
     "final": 64,
     "limit": 200000,
-    "sequence": 97
+    "sequence": 106
   } satisfies PrunedParams;
 
 // testdata/protocol/examples/history-prune/too-small.json
@@ -5393,7 +5616,7 @@ export const historyManageBelowResult = {
       "estimate": true,
       "problems": []
     },
-    "sequence": 97
+    "sequence": 106
   } satisfies HistoryManageResult;
 
 // testdata/protocol/examples/history-get/removed.json
@@ -5411,7 +5634,7 @@ export const historyGetRemovedResult = {
         }
       }
     ],
-    "sequence": 97
+    "sequence": 106
   } satisfies HistoryGetResult;
 
 // testdata/protocol/examples/history-summarize/keep.json
@@ -5564,7 +5787,7 @@ export const historySummarizeKeepResult = {
       },
       {"role": "user", "content": "Yes."}
     ],
-    "sequence": 99,
+    "sequence": 108,
     "summary": {
       "content": "Summary of 3 messages before: 1 of the user, 1 of the model, 1 call of tools.\nObjective: Make the reader flush before it closes.\nStory: Make the reader flush before it closes: I look at the reader first.\nState: completed: I look at the reader first.\nFiles: reader.go\n",
       "role": "user"
@@ -5581,7 +5804,7 @@ export const eventSummarizedKeepParams = {
     "original": 263,
     "final": 124,
     "limit": 200000,
-    "sequence": 99,
+    "sequence": 108,
     "summaryTokens": 68
   } satisfies SummarizedParams;
 
@@ -5612,7 +5835,7 @@ export const limitsStatusDefaultResult = {
     "progress": {"show": true, "detailLevel": "normal", "autoHideSeconds": 3, "highlightP1": true},
     "settings": [],
     "problems": [],
-    "sequence": 99
+    "sequence": 108
   } satisfies LimitsStatusResult;
 
 // testdata/protocol/examples/limits-status/priority.json
@@ -5643,7 +5866,7 @@ export const limitsStatusPriorityResult = {
     "progress": {"show": true, "detailLevel": "normal", "autoHideSeconds": 3, "highlightP1": true},
     "settings": [],
     "problems": [],
-    "sequence": 99
+    "sequence": 108
   } satisfies LimitsStatusResult;
 
 // testdata/protocol/examples/limits-status/unknown.json
@@ -5702,7 +5925,7 @@ export const limitsBreakWithinResult = {
     "errors": [],
     "reward": 1.2,
     "pressure": {"warnings": 0, "overHits": 0, "loopFactor": 0},
-    "sequence": 100
+    "sequence": 109
   } satisfies LimitsBreakResult;
 
 // testdata/protocol/examples/limits-break/over.json
@@ -5898,7 +6121,7 @@ export const limitsBreakOverResult = {
     "errors": ["TOKEN_LIMIT_EXCEEDED"],
     "reward": 1.3663,
     "pressure": {"warnings": 1, "overHits": 1, "loopFactor": 0.333333},
-    "sequence": 102
+    "sequence": 111
   } satisfies LimitsBreakResult;
 
 // testdata/protocol/examples/event-limits/detection.json
@@ -6019,7 +6242,7 @@ export const limitsRecoverResetResult = {
     "errors": ["RECOVERY_TRIGGERED"],
     "reward": 0.606945,
     "pressure": {"warnings": 1, "overHits": 1, "loopFactor": 0.333333},
-    "sequence": 110
+    "sequence": 119
   } satisfies LimitsRecoverResult;
 
 // testdata/protocol/examples/limits-errors/all.json
@@ -6069,7 +6292,7 @@ export const limitsErrorsAllResult = {
         "last": "2026-11-21T19:02:20.663Z"
       }
     ],
-    "sequence": 110
+    "sequence": 119
   } satisfies LimitsErrorsResult;
 
 // testdata/protocol/examples/limits-rewards/all.json
@@ -6095,7 +6318,7 @@ export const limitsRewardsAllResult = {
         "stateAfter": {"units": 2, "tokens": 244, "p1": 2, "limit": 5000, "coherence": 0.942141}
       }
     ],
-    "sequence": 110
+    "sequence": 119
   } satisfies LimitsRewardsResult;
 
 // testdata/protocol/examples/limits-break/near.json
@@ -6183,7 +6406,7 @@ export const limitsBreakNearResult = {
     "errors": [],
     "reward": 1.418036,
     "pressure": {"warnings": 2, "overHits": 0, "loopFactor": 0},
-    "sequence": 111
+    "sequence": 120
   } satisfies LimitsBreakResult;
 
 // testdata/protocol/examples/limits-break/task.json
@@ -6277,7 +6500,7 @@ export const limitsBreakTaskResult = {
       "reason": "3 contexts of this session were near their limit within an hour: close what is done, unpin what is not needed, or raise the limit",
       "warnings": 3
     },
-    "sequence": 112
+    "sequence": 121
   } satisfies LimitsBreakResult;
 
 // testdata/protocol/examples/event-task/cleanup.json
@@ -6288,12 +6511,12 @@ export const eventTaskCleanupParams = {
     "title": "Context Cleanup",
     "reason": "3 contexts of this session were near their limit within an hour: close what is done, unpin what is not needed, or raise the limit",
     "warnings": 3,
-    "sequence": 112
+    "sequence": 121
   } satisfies TaskParams;
 
 // testdata/protocol/examples/conversation-forget/one.json
 export const conversationForgetOneParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
-export const conversationForgetOneResult = {"conversations": ["c1"], "records": 57, "blobs": 4, "sequence": 112} satisfies ConversationForgetResult;
+export const conversationForgetOneResult = {"conversations": ["c1"], "records": 57, "blobs": 4, "sequence": 121} satisfies ConversationForgetResult;
 
 // testdata/protocol/examples/conversation-forget/again.json
 export const conversationForgetAgainParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
@@ -6313,12 +6536,12 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
-    "sequence": 112
+    "sequence": 121
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 117, "completed": "c4"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 126, "completed": "c4"} satisfies SessionCloseResult;
 
 // testdata/protocol/examples/workspace-adopt/keep.json
 export const workspaceAdoptKeepParams = {"workspace": {"uri": "file:///projects/brewlog"}, "from": "3eea48a1241a986c"} satisfies WorkspaceAdoptParams;

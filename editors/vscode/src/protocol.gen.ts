@@ -633,6 +633,11 @@ export interface ScoreParts {
   passage: decimal;
   /** BM25 of the whole conversation, by the best. */
   conversation: decimal;
+  /**
+   * How near the words of the turn and its query are in meaning, by built-in word vectors,
+   * from the least to the most alike of the best turns.
+   */
+  semantic: decimal;
   /** How near in time. */
   temporal: decimal;
   /** Files, functions and concepts in common with the query. */
@@ -1175,10 +1180,10 @@ export interface PackCandidate {
   /** 0 to 5; -1 for system and input. */
   layer: integer;
   /**
-   * Where it stands, or would stand: "system", "pins", "headers", "summaries",
+   * Where it stands, or would stand: "system", "pins", "memory", "headers", "summaries",
    * "currentContext", "errors", "names", "activeMemory", "retrieved" or "input".
    */
-  section: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'errors' | 'names' | 'activeMemory' | 'retrieved' | 'input';
+  section: 'system' | 'pins' | 'memory' | 'headers' | 'summaries' | 'currentContext' | 'errors' | 'names' | 'activeMemory' | 'retrieved' | 'input';
   /**
    * The detail it is shown in, as in PackItem, or "none" when it is out: "header", "summary",
    * "full", "excerpt", "brief", "line", "digest", "roster" (names that were used before),
@@ -1608,6 +1613,360 @@ export interface PrunedParams {
 export interface SummarizedParams extends PrunedParams {
   /** Tokens of the summary. */
   summaryTokens: integer;
+}
+
+/** MemoryItem is a memory item of an agent. */
+export interface MemoryItem {
+  /** The item's id. */
+  id: string;
+  /** "TASK", "CODE", "ERROR", "TEST_RESULT" or "PRD_SECTION". */
+  type: 'TASK' | 'CODE' | 'ERROR' | 'TEST_RESULT' | 'PRD_SECTION';
+  /** "HOT", "WARM" or "COLD", as the newest save or re-tiering left it. */
+  tier: 'HOT' | 'WARM' | 'COLD';
+  /** Its content. */
+  content: string;
+  /** Tokens of the content, counted with o200k_base. */
+  tokens: integer;
+  /** From 0 to 1, now: type weight × exp(-age / decay) × (1 + ln(accessCount+1) / 10). */
+  importance: decimal;
+  /** How often it was loaded before. */
+  accessCount: integer;
+  /** Unix milliseconds of its content. */
+  created: integer;
+  /** Unix milliseconds at which it was loaded last; absent before that. */
+  lastAccessed?: integer;
+  /** True after a flash save archived it, until it is loaded. */
+  archived?: boolean;
+}
+
+/** MemoryDraft is a memory item to be saved. */
+export interface MemoryDraft {
+  /** The id of an item that gets another content; absent for a new one. */
+  id?: string;
+  /** "TASK", "CODE", "ERROR", "TEST_RESULT" or "PRD_SECTION". */
+  type: 'TASK' | 'CODE' | 'ERROR' | 'TEST_RESULT' | 'PRD_SECTION';
+  /** At most 64 KiB. */
+  content: string;
+}
+
+/** MemorySaveParams saves and removes items of an agent. */
+export interface MemorySaveParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent, at most 256 bytes; the session's when absent. */
+  agent?: string;
+  /** At most 1,000; an agent has at most 10,000. All are saved or none. */
+  items?: MemoryDraft[];
+  /** Ids of items that are to go. */
+  remove?: string[];
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** MemorySaved is the receipt of an item. */
+export interface MemorySaved {
+  /** The item's id. */
+  id: string;
+  /** "HOT", "WARM" or "COLD". */
+  tier: 'HOT' | 'WARM' | 'COLD';
+  /** From 0 to 1. */
+  importance: decimal;
+  /** Tokens of the content, counted with o200k_base. */
+  tokens: integer;
+}
+
+/** MemorySaveResult is the receipt of a save. */
+export interface MemorySaveResult {
+  /** The items, in the order in which they were sent. */
+  items: MemorySaved[];
+  /** Items that were removed. */
+  removed: integer;
+  /** What the agent has now. */
+  memory: MemoryCounts;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** MemoryCounts is how many items an agent has in each tier. */
+export interface MemoryCounts {
+  /** The agent. */
+  agent: string;
+  /** HOT items. */
+  hot: integer;
+  /** WARM items. */
+  warm: integer;
+  /** COLD items. */
+  cold: integer;
+}
+
+/** MemoryLoadParams asks for items of an agent. */
+export interface MemoryLoadParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** "HOT", "WARM" and "COLD"; HOT alone when absent. */
+  tiers?: string[];
+  /** These items alone, whatever their tiers. */
+  ids?: string[];
+  /** At most so many, the most important ones; 0 or absent for all. */
+  limit?: integer;
+  /** True to look without counting it as a use, as a view of the memory does. */
+  peek?: boolean;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** MemoryLoadResult is an agent's items. */
+export interface MemoryLoadResult {
+  /** The agent. */
+  agent: string;
+  /**
+   * The most important first, ties in the order in which they were saved. Their access counts
+   * are those before this load.
+   */
+  items: MemoryItem[];
+  /** Items that the limit, or 8 MiB of contents, left out. */
+  more?: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** MemoryRetierParams has an agent's items tiered anew. */
+export interface MemoryRetierParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** MemoryMove is an item that is in another tier than before. */
+export interface MemoryMove {
+  /** The item's id. */
+  id: string;
+  /** "HOT", "WARM" or "COLD". */
+  from: 'HOT' | 'WARM' | 'COLD';
+  /** "HOT", "WARM" or "COLD". */
+  to: 'HOT' | 'WARM' | 'COLD';
+}
+
+/** MemoryRetierResult tells what moved. */
+export interface MemoryRetierResult {
+  /** The first 1,000 items that moved, in the order in which they were saved. */
+  moved: MemoryMove[];
+  /** What the agent has now. */
+  memory: MemoryCounts;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** MemoryStatsParams asks what agents have. */
+export interface MemoryStatsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; all agents of the workspace when absent. */
+  agent?: string;
+}
+
+/** MemoryTierStats is what an agent has in a tier. */
+export interface MemoryTierStats {
+  /** "HOT", "WARM" or "COLD". */
+  tier: 'HOT' | 'WARM' | 'COLD';
+  /** How many items. */
+  items: integer;
+  /** Their tokens, counted with o200k_base. */
+  tokens: integer;
+}
+
+/** MemoryAgentStats is what an agent has. */
+export interface MemoryAgentStats {
+  /** The agent. */
+  agent: string;
+  /** All three tiers, HOT first. */
+  tiers: MemoryTierStats[];
+  /** Items of all tiers. */
+  items: integer;
+  /** Tokens of all tiers. */
+  tokens: integer;
+  /** Items that flash saves archived. */
+  archived: integer;
+}
+
+/** MemoryStatsResult is what agents have. */
+export interface MemoryStatsResult {
+  /** In the order in which they first saved something. */
+  agents: MemoryAgentStats[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** MemoryFlashSaveParams saves what an agent holds when its context is nearly full. */
+export interface MemoryFlashSaveParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** Items to be saved in the same write, as in memory/save. */
+  items?: MemoryDraft[];
+  /** What the agent's context takes now. */
+  tokens?: integer;
+  /**
+   * What it may take at most. The save is due from 80 % of it on; with no limit it is always
+   * due.
+   */
+  limit?: integer;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** MemoryCheckpoint is a state of an agent's memory that can be had again. */
+export interface MemoryCheckpoint {
+  /** Its id. */
+  id: string;
+  /** Unix milliseconds. */
+  time: integer;
+  /** HOT items. */
+  hot: integer;
+  /** WARM items. */
+  warm: integer;
+  /** COLD items. */
+  cold: integer;
+  /** Items that the flash save archived. */
+  archived: integer;
+  /** The sequence number of the checkpoint. */
+  sequence: integer;
+}
+
+/** MemoryFlashSaveResult is the receipt of a flash save. */
+export interface MemoryFlashSaveResult {
+  /** False where the context is not full enough: then nothing was written. */
+  due: boolean;
+  /** How full it is, in percent; absent without a limit. */
+  percent?: integer;
+  /** The checkpoint; absent where none was due. */
+  checkpoint?: MemoryCheckpoint;
+  /** The items, in the order in which they were sent. */
+  items: MemorySaved[];
+  /**
+   * The HOT items, with which the agent goes on after it cleared its context, in the order in
+   * which they were saved; at most 8 MiB of contents.
+   */
+  hot: MemoryItem[];
+  /** What the agent has now. */
+  memory: MemoryCounts;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** MemoryCheckpointsParams asks for an agent's checkpoints. */
+export interface MemoryCheckpointsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** At most so many, up to 1,000; 50 when absent. */
+  limit?: integer;
+}
+
+/** MemoryCheckpointsResult lists checkpoints. */
+export interface MemoryCheckpointsResult {
+  /** Newest first. */
+  checkpoints: MemoryCheckpoint[];
+  /** How many the agent has. */
+  total: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** MemoryRestoreParams puts an agent's memory back. */
+export interface MemoryRestoreParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** The id of one of its checkpoints. */
+  checkpoint: string;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** MemoryRestoreResult tells what the agent has again. */
+export interface MemoryRestoreResult {
+  /** Items that came after the checkpoint and were removed. */
+  removed: integer;
+  /** What the agent has now. */
+  memory: MemoryCounts;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** MemoryHeld is an item that a client holds. */
+export interface MemoryHeld {
+  /** The item's id. */
+  id: string;
+  /** SHA-256 of its content in UTF-8, as lower case hex. */
+  sha256: string;
+}
+
+/** MemoryDiffParams asks what is other than a client, or a checkpoint, has it. */
+export interface MemoryDiffParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The agent; the session's when absent. */
+  agent?: string;
+  /** What the client holds, at most 10,000 items. */
+  held?: MemoryHeld[];
+  /** The id of a checkpoint to compare with instead. */
+  checkpoint?: string;
+  /** "HOT", "WARM" and "COLD"; HOT alone when absent. */
+  tiers?: string[];
+}
+
+/** MemoryDiffResult is what to change. */
+export interface MemoryDiffResult {
+  /** The agent. */
+  agent: string;
+  /** Items of the tiers that are not held. */
+  added: MemoryItem[];
+  /** Items that are held with another content. */
+  changed: MemoryItem[];
+  /** Ids of items that are held and are not in the tiers, or not there at all. */
+  removed: string[];
+  /** Items that are held as they are. */
+  unchanged: integer;
+  /** Items that 8 MiB of contents left out: ask again with what is held then. */
+  more?: integer;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** MemoryParams tells that an agent's memory changed. */
+export interface MemoryParams {
+  /** The session in which it did. */
+  session: string;
+  /**
+   * "save" (items were saved or removed), "task" (a task was finished and items moved to
+   * another tier), "retier", "flashSave" or "restore".
+   */
+  reason: 'save' | 'task' | 'retier' | 'flashSave' | 'restore';
+  /** The first 1,000 items that moved to another tier. */
+  moved: MemoryMove[];
+  /** What the agent has now. */
+  memory: MemoryCounts;
+  /** The sequence number of the change. */
+  sequence: integer;
 }
 
 /** LearningGetParams asks what was learned of conversations. */
@@ -3116,12 +3475,12 @@ export interface PackTokens {
 /** Section is a run of items of one layer. */
 export interface Section {
   /**
-   * "system", "pins", "headers", "summaries", "currentContext", "errors" (open ones that are
-   * out of view since the last fold), "names" (the roster of what is out of view),
+   * "system", "pins", "memory", "headers", "summaries", "currentContext", "errors" (open ones
+   * that are out of view since the last fold), "names" (the roster of what is out of view),
    * "activeMemory", "retrieved" or "input".
    */
-  name: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'errors' | 'names' | 'activeMemory' | 'retrieved' | 'input';
-  /** 0 to 5; -1 for system, pins, errors and input. */
+  name: 'system' | 'pins' | 'memory' | 'headers' | 'summaries' | 'currentContext' | 'errors' | 'names' | 'activeMemory' | 'retrieved' | 'input';
+  /** 0 to 5; -1 for system, pins, memory, errors and input. */
   layer: integer;
   /** Tokens it may use, after unused shares have flowed on. */
   allowance: integer;
@@ -3457,10 +3816,10 @@ export interface Loss {
   /** As in PackItem. */
   id: string;
   /**
-   * Name of the section that it stood in: "system", "pins", "headers", "summaries",
+   * Name of the section that it stood in: "system", "pins", "memory", "headers", "summaries",
    * "currentContext", "names", "activeMemory", "retrieved" or "input".
    */
-  section: 'system' | 'pins' | 'headers' | 'summaries' | 'currentContext' | 'names' | 'activeMemory' | 'retrieved' | 'input';
+  section: 'system' | 'pins' | 'memory' | 'headers' | 'summaries' | 'currentContext' | 'names' | 'activeMemory' | 'retrieved' | 'input';
   /** The detail it had, as in PackItem. */
   from: string;
   /** The detail it has; "none" when it is out. */
@@ -4244,6 +4603,60 @@ export const PinListRequest = {
   type: new RequestType<PinListParams, PinListResult, ErrorData>('hexapla/pin/list'),
 } as const;
 
+/** Saves memory items of an agent and gives them their tiers, or removes some. */
+export const MemorySaveRequest = {
+  method: 'hexapla/memory/save',
+  type: new RequestType<MemorySaveParams, MemorySaveResult, ErrorData>('hexapla/memory/save'),
+} as const;
+
+/** Loads an agent's memory items, HOT ones unless others are asked for, and counts their use. */
+export const MemoryLoadRequest = {
+  method: 'hexapla/memory/load',
+  type: new RequestType<MemoryLoadParams, MemoryLoadResult, ErrorData>('hexapla/memory/load'),
+} as const;
+
+/**
+ * Gives an agent's memory items the tiers of their importance now, as the end of each task
+ * does.
+ */
+export const MemoryRetierRequest = {
+  method: 'hexapla/memory/retier',
+  type: new RequestType<MemoryRetierParams, MemoryRetierResult, ErrorData>('hexapla/memory/retier'),
+} as const;
+
+/** Counts the memory items and tokens of each agent, by tier. */
+export const MemoryStatsRequest = {
+  method: 'hexapla/memory/stats',
+  type: new RequestType<MemoryStatsParams, MemoryStatsResult, ErrorData>('hexapla/memory/stats'),
+} as const;
+
+/**
+ * Saves an agent's memory when its context is nearly full: a checkpoint, COLD items archived,
+ * HOT ones to go on with.
+ */
+export const MemoryFlashSaveRequest = {
+  method: 'hexapla/memory/flashSave',
+  type: new RequestType<MemoryFlashSaveParams, MemoryFlashSaveResult, ErrorData>('hexapla/memory/flashSave'),
+} as const;
+
+/** Lists an agent's checkpoints, newest first. */
+export const MemoryCheckpointsRequest = {
+  method: 'hexapla/memory/checkpoints',
+  type: new RequestType<MemoryCheckpointsParams, MemoryCheckpointsResult, ErrorData>('hexapla/memory/checkpoints'),
+} as const;
+
+/** Puts an agent's memory back to what it was at a checkpoint. */
+export const MemoryRestoreRequest = {
+  method: 'hexapla/memory/restore',
+  type: new RequestType<MemoryRestoreParams, MemoryRestoreResult, ErrorData>('hexapla/memory/restore'),
+} as const;
+
+/** Compares by SHA-256 what a client holds, or a checkpoint has, with an agent's memory items. */
+export const MemoryDiffRequest = {
+  method: 'hexapla/memory/diff',
+  type: new RequestType<MemoryDiffParams, MemoryDiffResult, ErrorData>('hexapla/memory/diff'),
+} as const;
+
 /** Builds the context for the next model call within a token budget. */
 export const PackBuildRequest = {
   method: 'hexapla/pack/build',
@@ -4428,6 +4841,12 @@ export const RecordedNotification = {
 export const DriftNotification = {
   method: 'hexapla/event/drift',
   type: new NotificationType<DriftParams>('hexapla/event/drift'),
+} as const;
+
+/** An agent's memory changed: items were saved, removed, moved to another tier or put back. */
+export const MemoryNotification = {
+  method: 'hexapla/event/memory',
+  type: new NotificationType<MemoryParams>('hexapla/event/memory'),
 } as const;
 
 /** Another profile is in force in a session. */

@@ -36,6 +36,14 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/pin/add" # Pins a text: it stands in every pack of the workspace and is never dropped.
 ---| "hexapla/pin/remove" # Takes a pin away.
 ---| "hexapla/pin/list" # Lists the pins of a workspace, oldest first.
+---| "hexapla/memory/save" # Saves memory items of an agent and gives them their tiers, or removes some.
+---| "hexapla/memory/load" # Loads an agent's memory items, HOT ones unless others are asked for, and counts their use.
+---| "hexapla/memory/retier" # Gives an agent's memory items the tiers of their importance now, as the end of each task does.
+---| "hexapla/memory/stats" # Counts the memory items and tokens of each agent, by tier.
+---| "hexapla/memory/flashSave" # Saves an agent's memory when its context is nearly full: a checkpoint, COLD items archived, HOT ones to go on with.
+---| "hexapla/memory/checkpoints" # Lists an agent's checkpoints, newest first.
+---| "hexapla/memory/restore" # Puts an agent's memory back to what it was at a checkpoint.
+---| "hexapla/memory/diff" # Compares by SHA-256 what a client holds, or a checkpoint has, with an agent's memory items.
 ---| "hexapla/pack/build" # Builds the context for the next model call within a token budget.
 ---| "hexapla/budget/report" # Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.
 ---| "hexapla/pack/replay" # Builds a past pack again from the store and compares checksums.
@@ -67,6 +75,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/event/packed" # A pack was built.
 ---| "hexapla/event/recorded" # A write was committed.
 ---| "hexapla/event/drift" # The model gave a current context that says something else than the one before.
+---| "hexapla/event/memory" # An agent's memory changed: items were saved, removed, moved to another tier or put back.
 ---| "hexapla/event/profile" # Another profile is in force in a session.
 ---| "hexapla/event/pruned" # A list of messages was pruned.
 ---| "hexapla/event/summarized" # Messages of a list were put into a summary.
@@ -415,6 +424,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field lexical number # BM25 of the record's words, by that of the best record.
 ---@field passage number # BM25 of the turn together with those around it, by the best.
 ---@field conversation number # BM25 of the whole conversation, by the best.
+---@field semantic number # How near the words of the turn and its query are in meaning, by built-in word vectors, from the least to the most alike of the best turns.
 ---@field temporal number # How near in time.
 ---@field entities number # Files, functions and concepts in common with the query.
 ---@field errors number # Share of the query's errors that it met too.
@@ -686,7 +696,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.PackCandidate
 ---@field id string # As in PackItem; "currentContext:update" for a newer current context behind the stream.
 ---@field layer integer # 0 to 5; -1 for system and input.
----@field section "system"|"pins"|"headers"|"summaries"|"currentContext"|"errors"|"names"|"activeMemory"|"retrieved"|"input" # Where it stands, or would stand: "system", "pins", "headers", "summaries", "currentContext", "errors", "names", "activeMemory", "retrieved" or "input".
+---@field section "system"|"pins"|"memory"|"headers"|"summaries"|"currentContext"|"errors"|"names"|"activeMemory"|"retrieved"|"input" # Where it stands, or would stand: "system", "pins", "memory", "headers", "summaries", "currentContext", "errors", "names", "activeMemory", "retrieved" or "input".
 ---@field detail "none"|"header"|"summary"|"full"|"excerpt"|"brief"|"line"|"digest"|"roster"|"rollup"|"changed"|"heading" # The detail it is shown in, as in PackItem, or "none" when it is out: "header", "summary", "full", "excerpt", "brief", "line", "digest", "roster" (names that were used before), "rollup", "changed" or "heading".
 ---@field tokens integer # Tokens that it takes; 0 when it is out.
 ---@field fullDetail "header"|"summary"|"full"|"brief"|"line"|"digest"|"roster"|"rollup"|"heading" # The most detail that it could be shown in: "header", "summary", "full", "brief", "line", "digest", "roster", "rollup" or "heading".
@@ -905,6 +915,203 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---SummarizedParams tells that messages were put into a summary.
 ---@class hexapla.SummarizedParams : hexapla.PrunedParams
 ---@field summaryTokens integer # Tokens of the summary.
+
+---MemoryItem is a memory item of an agent.
+---@class hexapla.MemoryItem
+---@field id string # The item's id.
+---@field type "TASK"|"CODE"|"ERROR"|"TEST_RESULT"|"PRD_SECTION" # "TASK", "CODE", "ERROR", "TEST_RESULT" or "PRD_SECTION".
+---@field tier "HOT"|"WARM"|"COLD" # "HOT", "WARM" or "COLD", as the newest save or re-tiering left it.
+---@field content string # Its content.
+---@field tokens integer # Tokens of the content, counted with o200k_base.
+---@field importance number # From 0 to 1, now: type weight × exp(-age / decay) × (1 + ln(accessCount+1) / 10).
+---@field accessCount integer # How often it was loaded before.
+---@field created integer # Unix milliseconds of its content.
+---@field lastAccessed? integer # Unix milliseconds at which it was loaded last; absent before that.
+---@field archived? boolean # True after a flash save archived it, until it is loaded.
+
+---MemoryDraft is a memory item to be saved.
+---@class hexapla.MemoryDraft
+---@field id? string # The id of an item that gets another content; absent for a new one.
+---@field type "TASK"|"CODE"|"ERROR"|"TEST_RESULT"|"PRD_SECTION" # "TASK", "CODE", "ERROR", "TEST_RESULT" or "PRD_SECTION".
+---@field content string # At most 64 KiB.
+
+---MemorySaveParams saves and removes items of an agent.
+---@class hexapla.MemorySaveParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent, at most 256 bytes; the session's when absent.
+---@field items? hexapla.MemoryDraft[] # At most 1,000; an agent has at most 10,000. All are saved or none.
+---@field remove? string[] # Ids of items that are to go.
+---@field key? string # Idempotency key.
+
+---MemorySaved is the receipt of an item.
+---@class hexapla.MemorySaved
+---@field id string # The item's id.
+---@field tier "HOT"|"WARM"|"COLD" # "HOT", "WARM" or "COLD".
+---@field importance number # From 0 to 1.
+---@field tokens integer # Tokens of the content, counted with o200k_base.
+
+---MemorySaveResult is the receipt of a save.
+---@class hexapla.MemorySaveResult
+---@field items hexapla.MemorySaved[] # The items, in the order in which they were sent.
+---@field removed integer # Items that were removed.
+---@field memory hexapla.MemoryCounts # What the agent has now.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---MemoryCounts is how many items an agent has in each tier.
+---@class hexapla.MemoryCounts
+---@field agent string # The agent.
+---@field hot integer # HOT items.
+---@field warm integer # WARM items.
+---@field cold integer # COLD items.
+
+---MemoryLoadParams asks for items of an agent.
+---@class hexapla.MemoryLoadParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; the session's when absent.
+---@field tiers? string[] # "HOT", "WARM" and "COLD"; HOT alone when absent.
+---@field ids? string[] # These items alone, whatever their tiers.
+---@field limit? integer # At most so many, the most important ones; 0 or absent for all.
+---@field peek? boolean # True to look without counting it as a use, as a view of the memory does.
+---@field key? string # Idempotency key.
+
+---MemoryLoadResult is an agent's items.
+---@class hexapla.MemoryLoadResult
+---@field agent string # The agent.
+---@field items hexapla.MemoryItem[] # The most important first, ties in the order in which they were saved. Their access counts are those before this load.
+---@field more? integer # Items that the limit, or 8 MiB of contents, left out.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---MemoryRetierParams has an agent's items tiered anew.
+---@class hexapla.MemoryRetierParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; the session's when absent.
+---@field key? string # Idempotency key.
+
+---MemoryMove is an item that is in another tier than before.
+---@class hexapla.MemoryMove
+---@field id string # The item's id.
+---@field from "HOT"|"WARM"|"COLD" # "HOT", "WARM" or "COLD".
+---@field to "HOT"|"WARM"|"COLD" # "HOT", "WARM" or "COLD".
+
+---MemoryRetierResult tells what moved.
+---@class hexapla.MemoryRetierResult
+---@field moved hexapla.MemoryMove[] # The first 1,000 items that moved, in the order in which they were saved.
+---@field memory hexapla.MemoryCounts # What the agent has now.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---MemoryStatsParams asks what agents have.
+---@class hexapla.MemoryStatsParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; all agents of the workspace when absent.
+
+---MemoryTierStats is what an agent has in a tier.
+---@class hexapla.MemoryTierStats
+---@field tier "HOT"|"WARM"|"COLD" # "HOT", "WARM" or "COLD".
+---@field items integer # How many items.
+---@field tokens integer # Their tokens, counted with o200k_base.
+
+---MemoryAgentStats is what an agent has.
+---@class hexapla.MemoryAgentStats
+---@field agent string # The agent.
+---@field tiers hexapla.MemoryTierStats[] # All three tiers, HOT first.
+---@field items integer # Items of all tiers.
+---@field tokens integer # Tokens of all tiers.
+---@field archived integer # Items that flash saves archived.
+
+---MemoryStatsResult is what agents have.
+---@class hexapla.MemoryStatsResult
+---@field agents hexapla.MemoryAgentStats[] # In the order in which they first saved something.
+---@field sequence integer # The workspace's newest sequence number.
+
+---MemoryFlashSaveParams saves what an agent holds when its context is nearly full.
+---@class hexapla.MemoryFlashSaveParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; the session's when absent.
+---@field items? hexapla.MemoryDraft[] # Items to be saved in the same write, as in memory/save.
+---@field tokens? integer # What the agent's context takes now.
+---@field limit? integer # What it may take at most. The save is due from 80 % of it on; with no limit it is always due.
+---@field key? string # Idempotency key.
+
+---MemoryCheckpoint is a state of an agent's memory that can be had again.
+---@class hexapla.MemoryCheckpoint
+---@field id string # Its id.
+---@field time integer # Unix milliseconds.
+---@field hot integer # HOT items.
+---@field warm integer # WARM items.
+---@field cold integer # COLD items.
+---@field archived integer # Items that the flash save archived.
+---@field sequence integer # The sequence number of the checkpoint.
+
+---MemoryFlashSaveResult is the receipt of a flash save.
+---@class hexapla.MemoryFlashSaveResult
+---@field due boolean # False where the context is not full enough: then nothing was written.
+---@field percent? integer # How full it is, in percent; absent without a limit.
+---@field checkpoint? hexapla.MemoryCheckpoint # The checkpoint; absent where none was due.
+---@field items hexapla.MemorySaved[] # The items, in the order in which they were sent.
+---@field hot hexapla.MemoryItem[] # The HOT items, with which the agent goes on after it cleared its context, in the order in which they were saved; at most 8 MiB of contents.
+---@field memory hexapla.MemoryCounts # What the agent has now.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---MemoryCheckpointsParams asks for an agent's checkpoints.
+---@class hexapla.MemoryCheckpointsParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; the session's when absent.
+---@field limit? integer # At most so many, up to 1,000; 50 when absent.
+
+---MemoryCheckpointsResult lists checkpoints.
+---@class hexapla.MemoryCheckpointsResult
+---@field checkpoints hexapla.MemoryCheckpoint[] # Newest first.
+---@field total integer # How many the agent has.
+---@field sequence integer # The workspace's newest sequence number.
+
+---MemoryRestoreParams puts an agent's memory back.
+---@class hexapla.MemoryRestoreParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; the session's when absent.
+---@field checkpoint string # The id of one of its checkpoints.
+---@field key? string # Idempotency key.
+
+---MemoryRestoreResult tells what the agent has again.
+---@class hexapla.MemoryRestoreResult
+---@field removed integer # Items that came after the checkpoint and were removed.
+---@field memory hexapla.MemoryCounts # What the agent has now.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---MemoryHeld is an item that a client holds.
+---@class hexapla.MemoryHeld
+---@field id string # The item's id.
+---@field sha256 string # SHA-256 of its content in UTF-8, as lower case hex.
+
+---MemoryDiffParams asks what is other than a client, or a checkpoint, has it.
+---@class hexapla.MemoryDiffParams
+---@field session string # An open session of the workspace.
+---@field agent? string # The agent; the session's when absent.
+---@field held? hexapla.MemoryHeld[] # What the client holds, at most 10,000 items.
+---@field checkpoint? string # The id of a checkpoint to compare with instead.
+---@field tiers? string[] # "HOT", "WARM" and "COLD"; HOT alone when absent.
+
+---MemoryDiffResult is what to change.
+---@class hexapla.MemoryDiffResult
+---@field agent string # The agent.
+---@field added hexapla.MemoryItem[] # Items of the tiers that are not held.
+---@field changed hexapla.MemoryItem[] # Items that are held with another content.
+---@field removed string[] # Ids of items that are held and are not in the tiers, or not there at all.
+---@field unchanged integer # Items that are held as they are.
+---@field more? integer # Items that 8 MiB of contents left out: ask again with what is held then.
+---@field sequence integer # The workspace's newest sequence number.
+
+---MemoryParams tells that an agent's memory changed.
+---@class hexapla.MemoryParams
+---@field session string # The session in which it did.
+---@field reason "save"|"task"|"retier"|"flashSave"|"restore" # "save" (items were saved or removed), "task" (a task was finished and items moved to another tier), "retier", "flashSave" or "restore".
+---@field moved hexapla.MemoryMove[] # The first 1,000 items that moved to another tier.
+---@field memory hexapla.MemoryCounts # What the agent has now.
+---@field sequence integer # The sequence number of the change.
 
 ---LearningGetParams asks what was learned of conversations.
 ---@class hexapla.LearningGetParams
@@ -1648,8 +1855,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 
 ---Section is a run of items of one layer.
 ---@class hexapla.Section
----@field name "system"|"pins"|"headers"|"summaries"|"currentContext"|"errors"|"names"|"activeMemory"|"retrieved"|"input" # "system", "pins", "headers", "summaries", "currentContext", "errors" (open ones that are out of view since the last fold), "names" (the roster of what is out of view), "activeMemory", "retrieved" or "input".
----@field layer integer # 0 to 5; -1 for system, pins, errors and input.
+---@field name "system"|"pins"|"memory"|"headers"|"summaries"|"currentContext"|"errors"|"names"|"activeMemory"|"retrieved"|"input" # "system", "pins", "memory", "headers", "summaries", "currentContext", "errors" (open ones that are out of view since the last fold), "names" (the roster of what is out of view), "activeMemory", "retrieved" or "input".
+---@field layer integer # 0 to 5; -1 for system, pins, memory, errors and input.
 ---@field allowance integer # Tokens it may use, after unused shares have flowed on.
 ---@field tokens integer # Tokens of the section.
 ---@field items hexapla.PackItem[] # What is in it, in order.
@@ -1814,7 +2021,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---Loss is a thing that a pack shows in less detail than the one before, or not at all.
 ---@class hexapla.Loss
 ---@field id string # As in PackItem.
----@field section "system"|"pins"|"headers"|"summaries"|"currentContext"|"names"|"activeMemory"|"retrieved"|"input" # Name of the section that it stood in: "system", "pins", "headers", "summaries", "currentContext", "names", "activeMemory", "retrieved" or "input".
+---@field section "system"|"pins"|"memory"|"headers"|"summaries"|"currentContext"|"names"|"activeMemory"|"retrieved"|"input" # Name of the section that it stood in: "system", "pins", "memory", "headers", "summaries", "currentContext", "names", "activeMemory", "retrieved" or "input".
 ---@field from string # The detail it had, as in PackItem.
 ---@field to string # The detail it has; "none" when it is out.
 ---@field fromTokens integer # Tokens it had.
