@@ -1480,7 +1480,7 @@ export const conversationListNewestResult = {
         },
         "session": "main",
         "turns": 4,
-        "opened": 0
+        "opened": 40
       }
     ],
     "cursor": "1@62",
