@@ -28,7 +28,7 @@ type Workspaces struct {
 	opts   Options
 	tokens *tokens.Registry
 	rules  func() *scrub.Rules // the default ones, compiled beside the first request
-	places  *registry.Registry
+	places *registry.Registry
 
 	mu     sync.Mutex // guards what follows
 	closed bool
