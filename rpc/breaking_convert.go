@@ -42,7 +42,7 @@ func progressToWire(p limits.Progress) wire.LimitProgress {
 func brokenToWire(r *session.BreakReply) *wire.LimitsBreakResult {
 	out := &wire.LimitsBreakResult{
 		LimitInForce: limitToWire(&r.Limit), Agent: r.Agent, Units: make([]wire.LimitUnit, 0, len(r.Units)), Fates: make([]wire.LimitFate, 0, len(r.Fates)),
-		Steps: []wire.LimitStep{}, Before: r.Before, After: r.After, Success: r.Success, Coherence: r.Coherence, PriorityPreserved: r.Preserved(),
+		Steps: []wire.LimitStep{}, Before: r.Before, After: r.After, Estimate: r.Estimate, Success: r.Success, Coherence: r.Coherence, PriorityPreserved: r.Preserved(),
 		Recovery: string(r.Recovery), Trigger: r.Trigger, Handover: r.Handover, Errors: list(r.Codes), Reward: r.Reward,
 		Pressure: pressureToWire(r.Pressure), Sequence: r.Sequence,
 	}

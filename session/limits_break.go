@@ -46,6 +46,7 @@ type LimitPhase struct {
 type BreakReply struct {
 	limits.Result
 	Agent    string
+	Estimate bool   // tokens are estimated
 	Trigger  string // of a recovery; "" for none
 	Archived []string
 	Codes    []string
@@ -130,6 +131,7 @@ func (s *Session) BreakContext(ctx context.Context, req BreakRequest) (BreakRepl
 	}
 	reply.Progress = state.Config.Progress
 	b := s.breaker(state.Config)
+	reply.Estimate = b.Counter.Estimate()
 	start := ws.opts.Ticks()
 	run := func(trigger string) { s.breakOrRecover(b, &req, limit, trigger, &reply) }
 	run(dueTo(&req, limits.Count(req.Units, b.Counter), limit, pressure, b.Config.RecoveryMode))

@@ -262,6 +262,10 @@ func TestB4_BreakThroughTheProcess(t *testing.T) {
 	if err := refused(c, wire.MethodLimitsBreak, wire.LimitsBreakParams{LimitTarget: wire.LimitTarget{Session: "s"}, Units: longContext(3), Key: "k"}); err.Data.Kind != wire.KindOpIDReused {
 		t.Errorf("%+v", err.Data)
 	}
+	call[wire.SessionOpenResult](c, wire.MethodSessionOpen, wire.SessionOpenParams{Workspace: wire.Workspace{URI: testWorkspace}, Session: "claude", Model: "claude-sonnet-4-5"})
+	if estimated := c.breaks(wire.LimitsBreakParams{LimitTarget: wire.LimitTarget{Session: "claude"}, Units: longContext(2)}); got.Estimate || !estimated.Estimate {
+		t.Errorf("estimates: %t, %t", got.Estimate, estimated.Estimate)
+	}
 	c.stop()
 	c, _ = startLimited(t, dir, "", "{}")
 	t.Cleanup(c.stop)

@@ -490,3 +490,15 @@ func BenchmarkCount(b *testing.B) {
 		limits.Count(units, breaker.Counter)
 	}
 }
+
+func BenchmarkBreak10000(b *testing.B) {
+	breaker := newBreaker(b, limits.Default())
+	units := chat(10_000, 4)
+	for i := range units {
+		units[i].Text += fmt.Sprintf("handle_%d in file%d.go\n", i, i*31)
+	}
+	for b.Loop() {
+		breaker.Meaning = newMeaning(b)
+		breaker.Break(slices.Clone(units), "", at(5000), nil)
+	}
+}

@@ -17,7 +17,7 @@ const (
 	// of what it stands for.
 	namesShare = 3
 	// maxNamesBytes is how much of the units is looked through for names.
-	maxNamesBytes = 256 << 10
+	maxNamesBytes = 64 << 10
 )
 
 // Summarize says in at most room tokens what units come to: the gist of each, or of

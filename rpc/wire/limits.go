@@ -210,6 +210,8 @@ type LimitsBreakResult struct {
 	Before int `json:"before"`
 	// Tokens of this one.
 	After int `json:"after"`
+	// Whether tokens are an estimate, because the tokenizer is not public.
+	Estimate bool `json:"estimate"`
 	// Whether it is within the limit.
 	Success bool `json:"success"`
 	// How near it is to what was sent, 0 to 1.

@@ -2576,6 +2576,8 @@ export interface LimitsBreakResult extends LimitInForce {
   before: integer;
   /** Tokens of this one. */
   after: integer;
+  /** Whether tokens are an estimate, because the tokenizer is not public. */
+  estimate: boolean;
   /** Whether it is within the limit. */
   success: boolean;
   /** How near it is to what was sent, 0 to 1. */

@@ -1439,6 +1439,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field steps hexapla.LimitStep[] # What was tried, in order.
 ---@field before integer # Tokens of the context that was sent.
 ---@field after integer # Tokens of this one.
+---@field estimate boolean # Whether tokens are an estimate, because the tokenizer is not public.
 ---@field success boolean # Whether it is within the limit.
 ---@field coherence number # How near it is to what was sent, 0 to 1.
 ---@field priorityPreserved number # Share of the units of priority 1 that are there to the byte.
