@@ -23,6 +23,9 @@ type configurable interface {
 	RetryOf(method string) limits.Retry
 }
 
+// didChangeConfiguration is the notification of changed settings.
+const didChangeConfiguration = "workspace/didChangeConfiguration"
+
 // contextSection is the section of the client's settings that is read.
 const contextSection = "hexapla.context_config"
 
