@@ -276,6 +276,10 @@ func TestB4_Chain(t *testing.T) {
 	if r := b.Break(chat(60, 12), "", at(4000), nil); r.Steps[0].Strategy != limits.DiscardLowRel || r.Steps[1].Strategy != limits.SummarizeOld {
 		t.Errorf("%+v", r.Steps)
 	}
+	b.Config.Chain = []limits.Strategy{limits.DiscardLowRel} // a little less with each round
+	if r := b.Break(chat(60, 12), "", at(10), nil); len(r.Steps) != 3 || r.Steps[2].Round != 3 || r.Success {
+		t.Errorf("%+v", r.Steps)
+	}
 	// Below the mark nothing is done, and what cannot be done ends.
 	if r := b.Break(chat(3, 2), "", at(5000), nil); len(r.Steps) > 0 || !r.Success || r.Coherence != 1 {
 		t.Errorf("%+v", r)

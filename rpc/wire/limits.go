@@ -131,8 +131,8 @@ type LimitUnit struct {
 	Content string `json:"content"`
 	// 1 (stays to the byte) to 3; 0 for none.
 	Priority int `json:"priority,omitempty"`
-	// Tokens; what a client gives is not read.
-	Tokens int `json:"tokens"`
+	// Tokens, in results; what a client gives is not read.
+	Tokens int `json:"tokens,omitempty"`
 }
 
 // LimitsBreakParams asks for a context that is within its limit.

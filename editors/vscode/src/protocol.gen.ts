@@ -2498,8 +2498,8 @@ export interface LimitUnit {
   content: string;
   /** 1 (stays to the byte) to 3; 0 for none. */
   priority?: integer;
-  /** Tokens; what a client gives is not read. */
-  tokens: integer;
+  /** Tokens, in results; what a client gives is not read. */
+  tokens?: integer;
 }
 
 /** LimitsBreakParams asks for a context that is within its limit. */

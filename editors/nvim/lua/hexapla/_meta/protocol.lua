@@ -1398,7 +1398,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field name? string # Of code, the file's name or the language: "go", "typescript", "python", "lua", "rust" or "java".
 ---@field content string # The text.
 ---@field priority? integer # 1 (stays to the byte) to 3; 0 for none.
----@field tokens integer # Tokens; what a client gives is not read.
+---@field tokens? integer # Tokens, in results; what a client gives is not read.
 
 ---LimitsBreakParams asks for a context that is within its limit.
 ---@class hexapla.LimitsBreakParams : hexapla.LimitTarget
