@@ -38,7 +38,7 @@ type Unit struct {
 	Name     string // a file's name, by which code is known; may be empty
 	Text     string
 	Priority int
-	Tokens   int // set by Count
+	Tokens   int `json:"-"` // set by Count
 }
 
 // Action is what became of a unit.
