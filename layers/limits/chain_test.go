@@ -116,6 +116,11 @@ func TestB6_Recovery(t *testing.T) {
 	if r.P1Met == 0 || r.Fates[57].Action != limits.ActionKept || r.Fates[0].Action == limits.ActionKept {
 		t.Errorf("%d of %d of priority 1", r.P1Met, r.P1)
 	}
+	told := chat(60, 12)
+	told[7].Priority, told[7].Text = limits.PriorityP1, "Please never lose a record of the harbour.\n"
+	if r := b.Recover(told, "", "", limit, nil); !strings.Contains(r.Handover, "never lose a record of the harbour") {
+		t.Errorf("what the user wants is not in the handover: %s", r.Handover)
+	}
 	b.Config.RecoveryMode = limits.Truncate
 	r = b.Recover(slices.Clone(units), "", "", limit, nil)
 	if !r.Success || r.Fates[59].Action != limits.ActionKept || r.Fates[1].Action != limits.ActionDiscarded || r.Handover != "" {

@@ -13,6 +13,8 @@ const (
 	// leastGist is the tokens that a unit's share of a summary has at least; where
 	// that is too much for all of them, the nearest to the whole are told.
 	leastGist = 16
+	// leastWords is how many words a gist must have to say anything.
+	leastWords = 3
 	// namesShare is the part of a summary's room, one in so many, that goes to names
 	// of what it stands for.
 	namesShare = 3
@@ -66,7 +68,8 @@ func (b *Breaker) Summarize(units []Unit, room int) string {
 	}
 }
 
-// telling chooses the units that are told, in order.
+// telling chooses the units that are told, in order: those of priority 1, then those
+// that are nearest to the whole.
 func (b *Breaker) telling(units []Unit, most int) []int {
 	order := make([]int, len(units))
 	for i := range order {
@@ -80,7 +83,13 @@ func (b *Breaker) telling(units []Unit, most int) []int {
 		groups[i], whole[i] = []string{units[i].Text}, units[i].Text
 	}
 	near := b.Meaning.Near(whole, groups)
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(near[y], near[x]) })
+	rank := func(i int) int {
+		if units[i].Priority == PriorityP1 {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(near[y], near[x])) })
 	order = order[:most]
 	slices.Sort(order)
 	return order
@@ -100,5 +109,9 @@ func (b *Breaker) gist(u *Unit, room int) string {
 		text = digest.ToolResult(digest.ToolOutput{Tool: "Bash", Output: u.Text}, b.Counter).Summary
 	}
 	text, _ = digest.Trim(text, room, b.Counter)
-	return strings.Join(strings.Fields(text), " ")
+	words := strings.Fields(text)
+	if len(words) < leastWords {
+		return ""
+	}
+	return strings.Join(words, " ")
 }
