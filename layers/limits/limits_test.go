@@ -228,6 +228,29 @@ func TestB3_CodeStaysCode(t *testing.T) {
 	}
 }
 
+// TestB3_CodeInMessages: blocks of code in a message are minified and stay whole;
+// what is said around them is trimmed.
+func TestB3_CodeInMessages(t *testing.T) {
+	t.Parallel()
+	b := newBreaker(t, only(limits.Default(), limits.ContentChunking))
+	code := "package x\n\n// f does nothing.\nfunc f() string {\n\treturn \"// no comment\" // a comment\n}\n"
+	other := "SELECT 1 -- one\n"
+	text := prose(1, 20) + "```go\n" + code + "```\n" + prose(2, 20) + "~~~ sql\n" + other + "~~~\nThat is all.\n" + "````text\n```\nopen\n"
+	r := b.Break([]limits.Unit{{Kind: limits.KindMessage, Text: text}}, "", at(10), nil)
+	got := r.Units[0].Text
+	_, block, _ := strings.Cut(got, "```go\n")
+	block, _, closed := strings.Cut(block, "```\n")
+	if !closed || strings.Contains(block, "a comment") || printed(t, block) != printed(t, code) {
+		t.Errorf("the code is now %q", block)
+	}
+	if !strings.Contains(got, "~~~ sql\n"+other+"~~~\n") || !strings.HasSuffix(got, "````text\n```\nopen\n") {
+		t.Errorf("code of no known language was changed: %q", got)
+	}
+	if share := float64(r.After) / float64(r.Before); share > 0.65 || share < 0.4 {
+		t.Errorf("%.2f of it is left", share)
+	}
+}
+
 // printed is a Go program without its comments and layout.
 func printed(t *testing.T, source string) string {
 	t.Helper()

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"hexapla/layers/digest"
 	"hexapla/layers/excerpt"
 	"hexapla/layers/minify"
 	"hexapla/layers/terms"
@@ -256,11 +255,11 @@ func (r *run) compress(u *Unit) string {
 		}
 	case KindMessage, KindText:
 		if ratios.Text < 1 {
-			return r.shorten(u.Text, room(ratios.Text))
+			return r.shorten(u.Text, ratios.Text)
 		}
 	case KindPlan:
 		if ratios.Plan < 1 {
-			return r.shorten(u.Text, room(ratios.Plan))
+			return r.shorten(u.Text, ratios.Plan)
 		}
 	case KindLog:
 		if ratios.Log < 1 {
@@ -274,26 +273,21 @@ func (r *run) compress(u *Unit) string {
 	return u.Text // summaries and placeholders are short already
 }
 
-// shorten trims a text by sentences.
-func (r *run) shorten(text string, room int) string {
-	short, cut := digest.Trim(text, room-1, r.Counter)
-	if cut && short != "" {
-		short += "\n"
-	}
-	return short
-}
-
 // languageOf is the language of code by its name, which may be that of a file or
 // of the language.
 func languageOf(u *Unit) minify.Language {
 	if l := minify.LanguageOf(u.Name); l != "" {
 		return l
 	}
-	switch l := minify.Language(strings.ToLower(u.Name)); l {
+	name := strings.ToLower(u.Name)
+	switch l := minify.Language(name); l {
 	case minify.Go, minify.TypeScript, minify.Python, minify.Lua, minify.Rust, minify.Java:
 		return l
 	}
-	return ""
+	if name == "javascript" {
+		return minify.TypeScript
+	}
+	return minify.LanguageOf("x." + name) // py, rs, ts
 }
 
 // hybrid does all that the others do at once; what it costs in meaning is looked
