@@ -62,6 +62,9 @@ type Input struct {
 	// Fill lays the stream out for this pack alone, so that it fills the room,
 	// instead of keeping the bytes of the pack before in front.
 	Fill bool
+	// Passages are turns that the query is about, those that answer best first. A pack
+	// that fills its budget quotes them as far as room is left.
+	Passages []Passage
 	// Errors are the failures in the stream, oldest first, resolved or not.
 	Errors []OpenError
 	// Gate is the decision about the window that is in force; Prices are what it
