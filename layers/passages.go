@@ -3,6 +3,7 @@ package layers
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Passage is a turn, said at any time in any session, that a query is about.
@@ -88,12 +89,18 @@ type quoted struct {
 	form Form
 }
 
+// conversation is the id of the one that a passage is of.
+func (p *Passage) conversation() string {
+	id, _, _ := strings.Cut(p.ID, "#")
+	return id
+}
+
 // passageSection is the section of passages, in the order in which they were said.
 func (b *builder) passageSection() Section {
 	s := Section{Name: SectionRetrieved, Layer: int(LayerArchive), Allowance: b.allowance.retrieved}
 	for i, q := range b.passages {
 		if i == 0 || b.passages[i-1].Place != q.Place {
-			s.Items = append(s.Items, Item{ID: "heading", Form: q.Heading})
+			s.Items = append(s.Items, Item{ID: q.conversation(), Form: q.Heading})
 		}
 		s.Items = append(s.Items, Item{ID: q.ID, Form: q.form})
 	}
@@ -109,7 +116,7 @@ func (l *lister) listPassages() {
 	}
 	for i, q := range l.b.passages {
 		if i == 0 || l.b.passages[i-1].Place != q.Place {
-			l.add(Candidate{ID: "heading", Section: SectionRetrieved, Layer: int(LayerArchive), Full: q.Heading, Shown: q.Heading, Reason: Included})
+			l.add(Candidate{ID: q.conversation(), Section: SectionRetrieved, Layer: int(LayerArchive), Full: q.Heading, Shown: q.Heading, Reason: Included})
 		}
 	}
 	if !l.b.in.Fill || l.b.bare {
