@@ -63,7 +63,7 @@ func (p *packer) passages(ctx context.Context, req PackRequest) ([]layers.Passag
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		lead := fmt.Sprintf("#%d %s: ", body.Number, authorOf(&body.Turn))
+		lead := fmt.Sprintf("#%d %s: ", body.Number, speaker(&body.Turn))
 		if full := p.form(layers.FormFull, lead+oneBlock(text)); full.Tokens <= passageCap {
 			passage.Forms = append(passage.Forms, full)
 		}
@@ -95,6 +95,14 @@ func (p *packer) question(in *PackInput) string {
 		}
 	}
 	return ""
+}
+
+// speaker names who wrote a turn.
+func speaker(turn *layers.Turn) string {
+	if turn.Shared && turn.Role == layers.RoleUser {
+		return "user of a shared memory"
+	}
+	return string(turn.Role)
 }
 
 // passageHeading names a conversation and the day of what is quoted of it.
