@@ -28,8 +28,9 @@ type NamesRequest struct {
 	Stream              []StreamConversation
 	Conversation, Piece int // indices
 	Shown               []string
-	Room                int // tokens at most
-	PathPercent         int // what a path counts in the ranking, any other name being 100
+	Room                int  // tokens at most
+	PathPercent         int  // what a path counts in the ranking, any other name being 100
+	Exact               bool // not a token more than Room (Policy.NamesExact)
 }
 
 // Input is everything that a pack is a function of.

@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	// A pack that fills its budget may quote a turn for so many of its tokens, and so
-	// many in all. A short turn has about 25.
+	// tokensPerPassage is how much of its budget a pack has for each turn that is
+	// looked at; a short turn has about 25.
 	tokensPerPassage = 16
-	maxPassages      = 1000
 	// passageCap bounds a quoted turn, in tokens; what is longer is cut in its middle.
 	passageCap = 1000
 )
@@ -24,7 +23,7 @@ const (
 // first, for a pack that fills its budget. They are those that a search for turns
 // finds, so that what search knows a pack knows.
 func (p *packer) passages(ctx context.Context, req PackRequest) ([]layers.Passage, error) {
-	if !req.Fill {
+	if !req.Fill || p.policy.FillPassages == 0 {
 		return nil, nil
 	}
 	query := p.question(req.Input)
@@ -32,7 +31,7 @@ func (p *packer) passages(ctx context.Context, req PackRequest) ([]layers.Passag
 		return nil, nil
 	}
 	found, err := p.ws.search(ctx, p.view, retrieval.Query{
-		Text: query, Entities: digest.EntitiesOf(query), Kinds: []string{kindTurn}, Limit: max(1, min(req.Budget.Total/tokensPerPassage, maxPassages)), Clip: true,
+		Text: query, Entities: digest.EntitiesOf(query), Kinds: []string{kindTurn}, Limit: max(1, min(req.Budget.Total/tokensPerPassage, p.policy.FillPassages)), Clip: true,
 		Weights: retrieval.TurnWeights(), Complete: true,
 		Exclude: func(id string) bool { return p.gone[id] != 0 },
 	})

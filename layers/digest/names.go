@@ -141,8 +141,8 @@ const (
 // user or the model rather than in what a tool printed. Uses come oldest first.
 // Names for which shown is true are left out; a path counts pathPercent of what
 // any other name does. They stand under a heading line. The result is empty when there is
-// nothing to list.
-func Roster(heading string, uses []layers.Names, shown func(name string) bool, room, pathPercent int, c layers.Counter) string {
+// nothing to list. Unless it is exact, it may be a token or two over.
+func Roster(heading string, uses []layers.Names, shown func(name string) bool, room, pathPercent int, exact bool, c layers.Counter) string {
 	const paths, names = "paths:", "names:"
 	left := room - c.Count(heading) - c.Count(paths+"\n") - c.Count(names+"\n")
 	scored := map[string]*rosterName{}
@@ -181,7 +181,7 @@ func Roster(heading string, uses []layers.Names, shown func(name string) bool, r
 			return ""
 		}
 		over := c.Count(heading+text) - room
-		if over <= 0 {
+		if over <= 0 || !exact {
 			return heading + text
 		}
 		left -= over

@@ -26,7 +26,7 @@ func TestRosterKeepsWithinItsRoom(t *testing.T) {
 			})
 		}
 		room := rapid.IntRange(0, 120).Draw(t, "room")
-		text := Roster("### names used before krtx\n", uses, func(string) bool { return false }, room, 100, encoding)
+		text := Roster("### names used before krtx\n", uses, func(string) bool { return false }, room, 100, true, encoding)
 		if n := encoding.Count(text); text != "" && n > room {
 			t.Fatalf("%d tokens in a room of %d: %q", n, room, text)
 		}
