@@ -113,7 +113,7 @@ func (m *sessionMachine) folder() {
 }
 
 func (m *sessionMachine) open() {
-	m.service = session.New(session.Options{DataDir: m.dir, Now: func() int64 { return m.now }})
+	m.service = newService(session.Options{DataDir: m.dir, Now: func() int64 { return m.now }})
 	m.join()
 }
 
