@@ -204,7 +204,7 @@ func TestH7_Truncate(t *testing.T) {
 func TestH7_EditsHold(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	rapid.Check(t, func(r *rapid.T) {
+	holds(t, counted(t, lawCases, 30), func(r *rapid.T) {
 		dir, err := os.MkdirTemp(folder, "")
 		if err != nil {
 			r.Fatal(err)

@@ -66,7 +66,7 @@ func TestReceiptLaws(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	runs, lost, dropped, survived, undone := 0, 0, 0, 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	holds(t, counted(t, lawCases, 30), func(t *rapid.T) {
 		runs++
 		s := someSession(t, fmt.Sprintf("%s/%d", base, runs))
 		total := rapid.IntRange(400, 1500).Draw(t, "total")
