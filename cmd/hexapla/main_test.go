@@ -16,6 +16,10 @@ import (
 // os.Executable() with it to have a real server without building one.
 const asProgram = "HEXAPLA_TEST_AS_PROGRAM"
 
+// heapFile is an environment variable: where a program of the tests writes, at
+// SIGUSR1, what its collector leaves of its memory.
+const heapFile = "HEXAPLA_TEST_HEAP"
+
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
@@ -23,6 +27,9 @@ func TestMain(m *testing.M) {
 		os.Exit(knockAt(path))
 	}
 	if os.Getenv(asProgram) == "1" {
+		if path := os.Getenv(heapFile); path != "" {
+			tellHeap(path)
+		}
 		os.Exit(main1(os.Args[1:], claimedRelease()))
 	}
 	// Whatever the commands under test start is the program. Tests that are not

@@ -77,7 +77,7 @@ func TestY6_KilledRescrub(t *testing.T) {
 	if err != nil {
 		t.Skipf("strace cannot be used: %v", err)
 	}
-	sample := 2
+	sample := 1
 	if text := os.Getenv(rescrubKills); text != "" {
 		if sample, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)
