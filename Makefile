@@ -43,11 +43,14 @@ client: build
 broken:
 	HEXAPLA_BROKEN=1 go test -count=1 -timeout 20m -run TestSuitesTurnRed -v ./internal/broken
 
-# Shares of a simulated day: 1 is all of it, about 200,000 appends.
+# Shares of a simulated day: 1 is all of it, about 200,000 appends. Then phases of
+# so many appends for how memory grows.
 SOAK_SHARE ?= 1
+SOAK_PHASE ?= 2000
 
 soak:
 	SOAK_SHARE=$(SOAK_SHARE) go test -count=1 -timeout 12h -run '^TestSoak$$' -v ./cmd/hexapla
+	SOAK_PHASE_APPENDS=$(SOAK_PHASE) go test -count=1 -timeout 12h -run '^TestSoak_Memory$$' -v ./cmd/hexapla
 
 # The tests of what is promised, with counts for every change; docs/reliability.md
 # says what each variable counts, and how long they take. With -j2 two loops run at
