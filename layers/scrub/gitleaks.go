@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/viper"
+	"github.com/pelletier/go-toml/v2"
 	"github.com/zricethezav/gitleaks/v8/config"
 )
 
@@ -58,16 +58,34 @@ var boundedKeywords = []string{"s.", "ey", "a3-"}
 // ownInstead are rules of gitleaks that ours replace.
 var ownInstead = []string{"private-key"}
 
+// gitleaksConfig is what of gitleaks' own config.ViperConfig counts here. Reading
+// it straight from its text takes a third of the time that viper does.
+type gitleaksConfig struct {
+	Rules []struct {
+		ID          string
+		Regex       string
+		SecretGroup int
+		Entropy     float64
+		Keywords    []string
+		Allowlists  []gitleaksAllowlist
+	}
+	AllowList  *gitleaksAllowlist
+	Allowlists []gitleaksAllowlist
+}
+
+type gitleaksAllowlist struct {
+	Condition   string
+	Paths       []string
+	RegexTarget string
+	Regexes     []string
+	StopWords   []string
+}
+
 // gitleaksRules reads the rules that gitleaks' library brings. Paths do not
 // count: a text has none.
 func gitleaksRules() ([]*rule, error) {
-	v := viper.New()
-	v.SetConfigType("toml")
-	if err := v.ReadConfig(strings.NewReader(config.DefaultConfig)); err != nil {
-		return nil, fmt.Errorf("read gitleaks' rules: %w", err)
-	}
-	var all config.ViperConfig
-	if err := v.Unmarshal(&all); err != nil {
+	var all gitleaksConfig
+	if err := toml.Unmarshal([]byte(config.DefaultConfig), &all); err != nil {
 		return nil, fmt.Errorf("read gitleaks' rules: %w", err)
 	}
 	var global []*allowlist
@@ -102,11 +120,7 @@ func gitleaksRules() ([]*rule, error) {
 }
 
 func newAllowlist(regexes []string, target string, stopWords []string) *allowlist {
-	a := &allowlist{regexes: regexes, target: target}
-	if len(stopWords) > 0 {
-		a.stop = newAutomaton(stopWords)
-	}
-	return a
+	return &allowlist{regexes: regexes, target: target, words: stopWords}
 }
 
 // place finds out where the rule's expression has to be tried.
