@@ -126,7 +126,7 @@ machines:
 laws:
 	cd session && $(MEMORY) SESSION_LAW_CASES=$(CASES) $(TESTS)/session.test -test.parallel 4 $(RUN) '^(TestReceiptLaws|TestH7_EditsHold|TestH13_RequestsHold)$$' -rapid.checks=$(CASES)
 same:
-	cd cmd/hexapla && $(MEMORY) HEXAPLA_SAME_REPEATS=$(SAME) $(TESTS)/hexapla.test -test.parallel 4 $(RUN) '^TestSameBytes$$'
+	cd cmd/hexapla && $(MEMORY) HEXAPLA_SAME_REPEATS=$(SAME) HEXAPLA_PREFIX_CALLS=50 $(TESTS)/hexapla.test -test.parallel 4 $(RUN) '^(TestSameBytes|TestStablePrefixOfSharedSessions)$$'
 linear:
 	cd cmd/hexapla && $(MEMORY) $(LINEAR) $(TESTS)/hexapla.test $(RUN) '^TestC7_Linearizable$$'
 first-starts:
