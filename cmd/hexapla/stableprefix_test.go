@@ -36,7 +36,7 @@ func TestStablePrefixOfSharedSessions(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			checkStablePrefix(t, file, rounds(t, "HEXAPLA_PREFIX_CALLS", 15), 5000)
+			checkStablePrefix(t, file, rounds(t, "HEXAPLA_PREFIX_CALLS", 8), 5000)
 		})
 	}
 }
