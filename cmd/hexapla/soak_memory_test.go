@@ -98,9 +98,13 @@ func TestSoak_Memory(t *testing.T) {
 		if heapGrows-2*heapMay > 1 {
 			t.Errorf("the heap grows by %.2f ± %.2f MiB an hour", heapGrows, heapMay)
 		}
-		if pagesGrow-2*pagesMay > 1 {
+		// Pages come and go by some MiB for longer than a short phase.
+		if appends >= 2000 && pagesGrow-2*pagesMay > 1 {
 			t.Errorf("the process grows by %.2f ± %.2f MiB an hour", pagesGrow, pagesMay)
 		}
+	}
+	if first, last := resident[0], resident[len(resident)-1]; last > first+8 {
+		t.Errorf("the process had %.2f MiB and has %.2f", first, last)
 	}
 	if last := live[len(live)-1]; last > live[0]+1 {
 		t.Errorf("the heap was %.2f MiB and is %.2f", live[0], last)
