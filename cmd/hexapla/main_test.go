@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +45,21 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(m.Run())
+}
+
+// rounds is how often a test does something: a small number, or what the
+// environment says for a long run.
+func rounds(t *testing.T, name string, small int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return small
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s=%q: must be a number", name, text)
+	}
+	return n
 }
 
 // outcome is what a command line did.
