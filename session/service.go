@@ -9,6 +9,7 @@ import (
 
 	"hexapla/layers"
 	"hexapla/layers/scrub"
+	"hexapla/layers/tokens"
 	"hexapla/session/registry"
 	"hexapla/storage"
 )
@@ -26,6 +27,7 @@ type Options struct {
 	Logf     func(format string, args ...any) // never given content; may be nil
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
 	Random   io.Reader                        // where keys of new stores come from; crypto/rand.Reader when nil
+	Tokens   *tokens.Registry                 // counts; one of its own when nil. Its tables take 10 MiB, which services may share
 }
 
 // Service is what one client has open: its sessions, in workspaces that it may
