@@ -9,6 +9,7 @@ import (
 
 	"hexapla/layers"
 	"hexapla/layers/scrub"
+	"hexapla/layers/tokens"
 	"hexapla/session/contextconfig"
 	"hexapla/session/registry"
 	"hexapla/storage"
@@ -28,6 +29,7 @@ type Options struct {
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
 	Settings string                           // the user's file of limits; "" for none
 	Random   io.Reader                        // where keys of new stores come from; crypto/rand.Reader when nil
+	Tokens   *tokens.Registry                 // counts; one of its own when nil. Its tables take 10 MiB, which services may share
 }
 
 // Service is what one client has open: its sessions, in workspaces that it may

@@ -161,6 +161,13 @@ func TestS17_UnfitFileSystems(t *testing.T) {
 			t.Errorf("%x with a sign: %q, want %q", magic, got, kind)
 		}
 	}
+	mounts := "36 35 0:52 / /mnt/far rw,nosuid - fuse.sshfs host:/home rw,user_id=1000\n" +
+		"37 35 0:53 / /mnt/near\\040here rw - fuse.gocryptfs /home/cipher rw\n" + "38 35 0:54 / /run/doc rw shared:7 - fuse.rclone drive: rw\n39 35 8:1 / / rw - ext4 /dev/sda1 rw\n"
+	for device, program := range map[string]string{"0:52": "sshfs", "0:53": "", "0:54": "rclone", "8:1": "", "0:5": ""} {
+		if got := programOf(mounts, device); got != program {
+			t.Errorf("device %s: %q, want %q", device, got, program)
+		}
+	}
 	if kind := networkOf(base); kind != "" {
 		t.Errorf("the folder for temporary files lies on %s", kind)
 	}
