@@ -132,6 +132,7 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		Policy   json.RawMessage `json:"policy"`
 		Profiles json.RawMessage `json:"profiles"`
 		Memory   json.RawMessage `json:"memory"`
+		Models   json.RawMessage `json:"models"`
 		Audit    json.RawMessage `json:"audit"`
 		Secrets  json.RawMessage `json:"secrets"`
 		Storage  json.RawMessage `json:"storage"`
@@ -164,6 +165,11 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		client.Memory = memory
 	}
 	var err error
+	if options.Models != nil {
+		if client.Models, err = session.ParseModels(options.Models); err != nil {
+			return badSetting("models", err)
+		}
+	}
 	if options.Audit != nil {
 		if client.Audit, err = session.ParseAuditRetention(options.Audit); err != nil {
 			return badLimit("audit", err)

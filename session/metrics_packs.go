@@ -64,7 +64,7 @@ const auditSlack = 16
 // packs adds up the packs of the window, and finds the window's sequences.
 func (w *survey) packs() (Packs, error) {
 	v := w.snapshot.View()
-	sum := packSum{prices: models.Builtin()}
+	sum := packSum{prices: w.session.Workspace.opts.Models}
 	var before, behind bool // packs that are older and newer than the window
 	var oldest, newestIn, newestBefore, firstEntry int64
 	older := 0

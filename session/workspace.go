@@ -188,7 +188,16 @@ func (ws *Workspace) counter(model string) layers.Counter {
 	if c, ok := ws.counters.Load(model); ok {
 		return c.(layers.Counter)
 	}
-	c := ws.opts.Tokens.Cached(ws.opts.Tokens.ForModel(model))
+	of := ws.opts.Tokens.ForModel(model)
+	if of.Estimate() {
+		// Settings may know its tokenizer.
+		if m, _ := ws.opts.Models.Lookup(model); m.Tokenizer != "" {
+			if exact, err := ws.opts.Tokens.Encoding(m.Tokenizer); err == nil {
+				of = exact
+			}
+		}
+	}
+	c := ws.opts.Tokens.Cached(of)
 	actual, _ := ws.counters.LoadOrStore(model, c)
 	return actual.(layers.Counter)
 }

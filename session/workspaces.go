@@ -51,11 +51,18 @@ type ClientOptions struct {
 	Policy   layers.Policy                    // the zero value means layers.DefaultPolicy
 	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
 	Memory   layers.MemoryPolicy              // the zero value means layers.DefaultMemoryPolicy
+	Models   models.Table                     // what is known of models; the zero value means models.Builtin
 	Audit    AuditRetention                   // what the audit logs keep
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
 	Storage  StorageLimits                    // what the stores keep
 	Context  []byte                           // what is set about limits, as contextconfig.Read takes it; nil for nothing
 	Logf     func(format string, args ...any) // never given content; may be nil
+}
+
+// ParseModels reads the models that a client knows of beside those that are built
+// in: a JSON array, as models.Table.Parse takes it.
+func ParseModels(data []byte) (models.Table, error) {
+	return models.Builtin().Parse(data, []string{tokens.O200k, tokens.Cl100k})
 }
 
 // NewWorkspaces returns none so far. Of the options, the data folder, the clocks,
@@ -104,6 +111,9 @@ func (w *Workspaces) Client(opts ClientOptions) *Service {
 	}
 	if opts.Memory == (layers.MemoryPolicy{}) {
 		opts.Memory = layers.DefaultMemoryPolicy()
+	}
+	if len(opts.Models.Models()) == 0 {
+		opts.Models = models.Builtin()
 	}
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
@@ -182,7 +192,7 @@ func (w *Workspaces) load(ctx context.Context, id string, o *opening, rules *scr
 	if o.err = prepareFolder(w.opts.DataDir, id); o.err == nil {
 		o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
 			ID: id, Dir: workspaceDir(w.opts.DataDir, id),
-			Policy: o.client.Policy, Profiles: o.client.Profiles, Memory: o.client.Memory, Audit: o.client.Audit, Storage: o.client.Storage, Tokens: w.tokens, Models: models.Builtin(),
+			Policy: o.client.Policy, Profiles: o.client.Profiles, Memory: o.client.Memory, Audit: o.client.Audit, Storage: o.client.Storage, Tokens: w.tokens, Models: o.client.Models,
 			Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Rules: rules, Random: w.opts.Random, Warm: func() { w.warm(id) }, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
 		})
 	}
