@@ -37,6 +37,12 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 		Available: p.Budget.Total - p.Budget.Reserved, CachedShare: reply.CachedShare, Dropped: len(reply.Pack.Dropped), Lost: lost,
 	})
 	b.tellLimit(p.Session, reply.Limit, reply.Pack.Sequence)
+	if saved, err := s.FlashWhenFull(ctx, &reply, p.AsOf != nil); err != nil {
+		b.logf("session %s: a flash save that was due: %v", p.Session, err)
+	} else if saved != nil {
+		b.recorded(p.Session, wire.MethodMemoryFlashSave, saved.Sequence, "")
+		b.remembered(p.Session, "flashSave", saved.Change, saved.Sequence)
+	}
 	b.profileChanged(p.Session, reply.ProfileBefore, reply.Profile, reply.Pack.Sequence)
 	rendered, err := renderingOf(reply.Pack, p.Render)
 	if err != nil {

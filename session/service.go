@@ -71,6 +71,7 @@ type Session struct {
 	last     map[layers.Layout]*lastPack // the pack before, to compare with
 	lastFull int64                       // tokens that the full history took at the pack before
 	shown    packShown                   // by the pack before
+	full     bool                        // the pack before was so full that a flash save was due
 }
 
 // Model returns the model that the session was opened with.
