@@ -117,6 +117,7 @@ func (b *backend) budgetReport(ctx context.Context, p *wire.BudgetReportParams) 
 	}
 	reply, err := s.ReportUsage(ctx, session.UsageReport{
 		Model: p.Model, PromptTokens: p.PromptTokens, Checksum: p.Checksum, Counted: p.CountedTokens, Key: p.Key,
+		CacheWriteTokens: p.CacheWriteTokens, CacheReadTokens: p.CacheReadTokens, OutputTokens: p.OutputTokens, User: p.User,
 	})
 	if err != nil {
 		return nil, domainError(err)
@@ -124,7 +125,8 @@ func (b *backend) budgetReport(ctx context.Context, p *wire.BudgetReportParams) 
 	b.recorded(p.Session, wire.MethodBudgetReport, reply.Sequence, "")
 	return &wire.BudgetReportResult{
 		Model: reply.Model, Factor: reply.Fit.Factor, Overhead: reply.Fit.Overhead, Band: reply.Fit.Band,
-		Samples: reply.Fit.Samples, Sequence: reply.Sequence,
+		Samples: reply.Fit.Samples, MicroUSD: reply.MicroUSD, Priced: reply.Known, BudgetPercent: reply.Budget.Left, Binding: useToWire(reply.Budget.Binding),
+		Sequence: reply.Sequence,
 	}, nil
 }
 

@@ -8,8 +8,10 @@ import (
 	"sync"
 
 	"hexapla/layers"
+	"hexapla/layers/iceberg"
 	"hexapla/layers/scrub"
 	"hexapla/session/registry"
+	"hexapla/session/trace"
 	"hexapla/storage"
 )
 
@@ -20,6 +22,9 @@ type Options struct {
 	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
 	Memory   layers.MemoryPolicy              // the zero value means layers.DefaultMemoryPolicy
 	Audit    AuditRetention                   // what the audit logs keep
+	Budget   BudgetLimits                     // what sessions and users may use
+	Tiers    iceberg.Rules                    // the zero value means iceberg.Default
+	Tracing  Tracing                          // where spans go
 	Now      func() int64                     // Unix milliseconds; time.Now when nil
 	NoIndex  bool                             // search scans the stores, and no index is opened
 	Ticks    func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
@@ -48,7 +53,7 @@ type Service struct {
 
 // New returns a Service without open workspaces, which it shares with nobody.
 func New(opts Options) *Service {
-	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Secrets: opts.Secrets, Logf: opts.Logf})
+	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Budget: opts.Budget, Tiers: opts.Tiers, Tracing: opts.Tracing, Secrets: opts.Secrets, Logf: opts.Logf})
 	s.alone = true
 	return s
 }
@@ -64,6 +69,9 @@ type Session struct {
 	last     map[layers.Layout]*lastPack // the pack before, to compare with
 	lastFull int64                       // tokens that the full history took at the pack before
 	shown    packShown                   // by the pack before
+	span     trace.ID                    // of the newest build in tiers that was traced
+	spans    int64                       // that were begun
+	folder   string                      // path of the folder that it was opened for; "" where that is none of this machine
 }
 
 // Model returns the model that the session was opened with.
@@ -140,6 +148,7 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 		s.sessions[reply.Session] = session
 	}
 	session.mu.Lock()
+	session.folder = folderOf(req.URI).Path
 	if req.Model != "" || session.model == "" {
 		session.model = req.Model
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hexapla/layers"
+	"hexapla/layers/iceberg"
 	"hexapla/layers/models"
 	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
@@ -54,6 +55,9 @@ type ClientOptions struct {
 	Audit    AuditRetention                   // what the audit logs keep
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
 	Storage  StorageLimits                    // what the stores keep
+	Budget   BudgetLimits                     // what sessions and users may use
+	Tiers    iceberg.Rules                    // the zero value means iceberg.Default
+	Tracing  Tracing                          // where spans go
 	Logf     func(format string, args ...any) // never given content; may be nil
 }
 
@@ -95,6 +99,9 @@ func (w *Workspaces) Client(opts ClientOptions) *Service {
 	}
 	if opts.Memory == (layers.MemoryPolicy{}) {
 		opts.Memory = layers.DefaultMemoryPolicy()
+	}
+	if opts.Tiers == nil {
+		opts.Tiers = iceberg.Default()
 	}
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}

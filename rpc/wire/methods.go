@@ -87,6 +87,10 @@ const (
 	EventMemory                = "hexapla/event/memory"
 	MethodPackBuild            = "hexapla/pack/build"
 	MethodBudgetReport         = "hexapla/budget/report"
+	MethodBudgetStatus         = "hexapla/budget/status"
+	MethodTiersBuild           = "hexapla/tiers/build"
+	MethodTiersCompare         = "hexapla/tiers/compare"
+	MethodTiersSnapshots       = "hexapla/tiers/snapshots"
 	MethodPackReplay           = "hexapla/pack/replay"
 	MethodPackExplain          = "hexapla/pack/explain"
 	MethodPackWhatIf           = "hexapla/pack/whatIf"
@@ -204,6 +208,15 @@ func Methods() []Method {
 			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall),
 		request[BudgetReportParams, BudgetReportResult](MethodBudgetReport, ClassWrite,
 			"Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.", KindNotFound, KindOpIDReused),
+		request[BudgetStatusParams, BudgetStatusResult](MethodBudgetStatus, ClassRead,
+			"Tells what a session, and a user in a month, used in tokens and money, and which limit binds.", KindNotFound),
+		request[TiersBuildParams, TiersBuildResult](MethodTiersBuild, ClassWrite,
+			"Puts an agent's messages into four tiers by what is left of the budget; if that fails, they come back as they are.",
+			KindNotFound),
+		request[TiersCompareParams, TiersCompareResult](MethodTiersCompare, ClassRead,
+			"Sets two strategies side by side on the same messages, without a trace.", KindNotFound, KindTooLarge, KindBudgetTooSmall),
+		request[TiersSnapshotsParams, TiersSnapshotsResult](MethodTiersSnapshots, ClassRead,
+			"Lists what was put into tiers, by session, user and time: numbers and the strategy.", KindNotFound),
 		request[PackReplayParams, PackReplayResult](MethodPackReplay, ClassRead,
 			"Builds a past pack again from the store and compares checksums.", KindNotFound),
 		request[PackExplainParams, PackExplainResult](MethodPackExplain, ClassRead,
