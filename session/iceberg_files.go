@@ -93,7 +93,7 @@ func (b *tierBuild) references(of history.Outcome) (names []string) {
 func mentioned(text string) (names []string) {
 	for _, word := range strings.Fields(text) {
 		if name, ok := strings.CutPrefix(word, "@"); ok {
-			if name = strings.Trim(name, "\"'`.,;:!?()[]<>"); strings.ContainsAny(name, "./") {
+			if name = strings.TrimRight(strings.TrimLeft(name, "\"'`(["), "\"'`.,;:!?)]"); strings.ContainsAny(name, "./") {
 				names = append(names, name)
 			}
 		}

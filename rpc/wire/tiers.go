@@ -146,7 +146,7 @@ type TierBuild struct {
 	Estimate bool `json:"estimate"`
 	// What a client should know.
 	Warnings []TierWarning `json:"warnings"`
-	// SHA-256 of messages and system.
+	// SHA-256 of messages and system as the server holds them.
 	Checksum string `json:"checksum"`
 }
 
@@ -198,7 +198,7 @@ type TiersSnapshotsParams struct {
 	OnlySession bool `json:"onlySession,omitempty"`
 	// Builds of this user alone; absent for those of all.
 	User *string `json:"user,omitempty"`
-	// Builds from this time on, RFC 3339 or a date.
+	// Builds from this time on, RFC 3339.
 	Since string `json:"since,omitempty"`
 	// Builds before this time.
 	Until string `json:"until,omitempty"`
@@ -218,7 +218,7 @@ type TierSnapshot struct {
 	Time string `json:"time"`
 	// The workspace's sequence number then.
 	Sequence int64 `json:"sequence"`
-	// SHA-256 of messages and system.
+	// SHA-256 of messages and system as the server holds them.
 	Checksum string `json:"checksum"`
 	// False where the messages were left as they came.
 	Built bool `json:"built"`
