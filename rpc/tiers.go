@@ -230,8 +230,11 @@ func tierBuildToWire(r *session.TiersReply) wire.TierBuild {
 	return out
 }
 
-func choiceToWire(c *session.Chosen) wire.TierChoice {
-	out := wire.TierChoice{
+func choiceToWire(c *session.Chosen) *wire.TierChoice {
+	if c.Range == "" {
+		return nil
+	}
+	out := &wire.TierChoice{
 		Range: c.Range, Rule: ruleToWire(c.Rule), Rules: c.Rules, Forced: []int{}, BudgetPercent: c.Percent, Given: c.Given, Binding: useToWire(c.Binding),
 	}
 	for _, tier := range c.Forced {

@@ -34,7 +34,7 @@ func (s *Session) BuildTiers(ctx context.Context, req TiersRequest) (TiersReply,
 		if ctx.Err() != nil || errors.Is(err, ErrClosed) {
 			return TiersReply{}, err
 		}
-		reply = unbuilt(&req, err)
+		reply = unbuilt(&req, &reply, err)
 		_ = s.Workspace.view(0, func(v storage.View) error { reply.Sequence = v.Seq(); return nil })
 	}
 	s.snapshot(&req, &reply, span.micros())
@@ -42,9 +42,13 @@ func (s *Session) BuildTiers(ctx context.Context, req TiersRequest) (TiersReply,
 	return reply, nil
 }
 
-// unbuilt gives the messages back as they came.
-func unbuilt(req *TiersRequest, err error) TiersReply {
-	reply := TiersReply{Messages: req.Messages, Kept: make([]int, len(req.Messages)), Tiers: emptyTiers(), Checksum: checksumOf(req.System, req.Messages)}
+// unbuilt gives the messages back as they came, with what was found out before it
+// failed.
+func unbuilt(req *TiersRequest, found *TiersReply, err error) TiersReply {
+	reply := TiersReply{
+		Messages: req.Messages, Kept: make([]int, len(req.Messages)), Tiers: emptyTiers(), Checksum: checksumOf(req.System, req.Messages),
+		Chosen: found.Chosen, Original: found.Original, Tokens: found.Original, SystemTokens: found.SystemTokens, Budget: found.Budget, Estimate: found.Estimate,
+	}
 	for i := range reply.Kept {
 		reply.Kept[i] = i
 	}

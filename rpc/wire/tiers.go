@@ -130,8 +130,8 @@ type TierBuild struct {
 	Built bool `json:"built"`
 	// All four.
 	Tiers []TierContent `json:"tiers"`
-	// How that was chosen.
-	Strategy TierChoice `json:"strategy"`
+	// How that was chosen; absent where it failed before.
+	Strategy *TierChoice `json:"strategy,omitempty"`
 	// Indices of the messages that stay, in order.
 	Kept []int `json:"kept"`
 	// Tokens of messages and system as they came.
@@ -224,8 +224,8 @@ type TierSnapshot struct {
 	Built bool `json:"built"`
 	// The tiers, without their parts.
 	Tiers []TierContent `json:"tiers"`
-	// How that was chosen.
-	Strategy TierChoice `json:"strategy"`
+	// How that was chosen; absent where it failed before.
+	Strategy *TierChoice `json:"strategy,omitempty"`
 	// Messages that stayed.
 	Kept int `json:"kept"`
 	// Messages that were left out.
