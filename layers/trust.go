@@ -6,6 +6,7 @@ type Author string
 // Authors.
 const (
 	AuthorUser      Author = "user"
+	AuthorShared    Author = "shared" // the user of another memory, which this one took over
 	AuthorAssistant Author = "assistant"
 	AuthorTool      Author = "tool" // what a command or another tool printed
 	AuthorFile      Author = "file" // what stood in a file that a tool read
@@ -30,7 +31,7 @@ func (a Author) Trust() Trust {
 	switch a {
 	case AuthorUser:
 		return TrustUser
-	case AuthorAssistant:
+	case AuthorAssistant, AuthorShared:
 		return TrustAssistant
 	case AuthorWeb:
 		return TrustWeb

@@ -122,6 +122,8 @@ type Turn struct {
 	Calls   []ToolCall   `json:"calls,omitempty"`   // of assistant turns
 	Results []ToolResult `json:"results,omitempty"` // of tool turns
 	Time    int64        `json:"time"`              // Unix milliseconds as the client claims; orders nothing
+	// Shared marks a turn of another memory: its user is not this workspace's.
+	Shared bool `json:"shared,omitempty"`
 }
 
 // CodeChange is one change to files (requirement H19).

@@ -59,6 +59,7 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodSessionList:          Typed(b.sessionList),
 		wire.MethodSessionClose:         Typed(b.sessionClose),
 		wire.MethodConversationRecord:   Typed(b.conversationRecord),
+		wire.MethodConversationList:     Typed(b.conversationList),
 		wire.MethodConversationGet:      Typed(b.conversationGet),
 		wire.MethodConversationForget:   Typed(b.conversationForget),
 		wire.MethodWorkspaceErase:       Typed(b.workspaceErase),

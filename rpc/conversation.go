@@ -59,6 +59,26 @@ func (b *backend) conversationRecord(ctx context.Context, p *wire.ConversationRe
 	return result, nil
 }
 
+func (b *backend) conversationList(ctx context.Context, p *wire.ConversationListParams) (*wire.ConversationListResult, error) {
+	s, err := b.service.Session(p.Session)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	reply, err := s.Conversations(ctx, session.ConversationsRequest{
+		Of: p.Of, Outcome: layers.Outcome(p.Outcome), Limit: p.Limit, AsOf: p.AsOf, Cursor: p.Cursor,
+	})
+	if err != nil {
+		return nil, domainError(err)
+	}
+	result := &wire.ConversationListResult{Conversations: []wire.ListedConversation{}, Cursor: reply.Cursor, Sequence: reply.Sequence}
+	for _, c := range reply.Conversations {
+		result.Conversations = append(result.Conversations, wire.ListedConversation{
+			Header: headerToWire(c.Header), Session: c.Session, Turns: c.Turns, Opened: c.Opened, Shared: c.Shared,
+		})
+	}
+	return result, nil
+}
+
 func (b *backend) conversationGet(_ context.Context, p *wire.ConversationGetParams) (*wire.ConversationGetResult, error) {
 	s, err := b.service.Session(p.Session)
 	if err != nil {

@@ -15,7 +15,10 @@ import (
 // answered, with a result or with an error that is not the server's own fault.
 func FuzzParams(f *testing.F) {
 	client := rpc.NewClient(f.Context(), rpc.ServeInside(rpc.Options{Backend: rpc.NewBackend(rpc.BackendOptions{DataDir: f.TempDir(), NoIndex: true})}), rpc.ClientOptions{})
-	f.Cleanup(func() { _ = client.Shutdown(context.Background()) })
+	f.Cleanup(func() {
+		_ = client.Shutdown(context.Background())
+		_ = client.Close() // waits for the server, which still writes as it closes
+	})
 	if _, err := client.Initialize(f.Context(), rpc.InitializeParams{ClientName: "fuzz"}); err != nil {
 		f.Fatal(err)
 	}

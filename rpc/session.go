@@ -9,7 +9,7 @@ import (
 
 func (b *backend) sessionOpen(ctx context.Context, p *wire.SessionOpenParams) (*wire.SessionOpenResult, error) {
 	reply, err := b.service.OpenSession(ctx, session.OpenRequest{
-		URI: p.Workspace.URI, Session: p.Session, Agent: p.Agent, Model: p.Model, Title: p.Title, Key: p.Key,
+		URI: p.Workspace.URI, Session: p.Session, Agent: p.Agent, Model: p.Model, Title: p.Title, Shared: p.Shared, Key: p.Key,
 	})
 	if err != nil {
 		return nil, domainError(err)
@@ -46,7 +46,7 @@ func (b *backend) sessionList(ctx context.Context, p *wire.SessionListParams) (*
 	if err != nil {
 		return nil, domainError(err)
 	}
-	result := &wire.SessionListResult{Sessions: []wire.SessionInfo{}, Sequence: seq}
+	result := &wire.SessionListResult{Sessions: []wire.SessionInfo{}, Store: ws.Identity(), Sequence: seq}
 	for _, info := range infos {
 		result.Sessions = append(result.Sessions, wire.SessionInfo(info))
 	}

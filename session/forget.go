@@ -106,9 +106,9 @@ func eachWord(text string, fn func(string)) {
 }
 
 // newForgetting reads what there is to forget as of a view.
-func newForgetting(ctx context.Context, ws *Workspace, session string, v storage.View, target ForgetTarget) (*forgetting, error) {
+func newForgetting(ctx context.Context, ws *Workspace, v storage.View, target ForgetTarget) (*forgetting, error) {
 	f := &forgetting{
-		ws: ws, view: v, session: session, gone: map[string]bool{}, turn: target.Turn,
+		ws: ws, view: v, gone: map[string]bool{}, turn: target.Turn,
 		said: map[string]bool{}, words: map[string]bool{}, blobs: map[string]bool{}, rows: map[string]kindRow{}, turns: map[string]int{},
 	}
 	for _, row := range kindRows() {
@@ -122,12 +122,13 @@ func newForgetting(ctx context.Context, ws *Workspace, session string, v storage
 		return nil, invalid("conversation", "must be the id of a conversation")
 	}
 	body, _, ok, err := latest[conversationRecord](v, kindConversation, at.conversation)
-	if err == nil && (!ok || body.Session != session) {
+	if err == nil && !ok {
 		err = notFound("conversation", target.Conversation)
 	}
 	if err != nil {
 		return nil, err
 	}
+	f.session = body.Session // which need not be the one that asks
 	f.gone[at.conversation] = true
 	if f.turn != 0 {
 		if _, ok, err := v.Latest(kindTurn, turnID(at.conversation, f.turn)); err != nil {

@@ -31,7 +31,7 @@ func (s *Service) Forget(ctx context.Context, session string, target ForgetTarge
 	var f *forgetting
 	err = s.shared.erase(at.Workspace, func(ws *Workspace) error {
 		return ws.store.EraseBy(ctx, func(v storage.View) (m storage.Mapping, err error) {
-			if f, err = newForgetting(ctx, ws, session, v, target); err == nil {
+			if f, err = newForgetting(ctx, ws, v, target); err == nil {
 				m = f.mapping()
 			}
 			return m, err

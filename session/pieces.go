@@ -84,6 +84,9 @@ func (s *shaper) userForms(id string, turn *layers.Turn) []layers.Form {
 	case layers.InputToolResponse:
 		role = "tool"
 	}
+	if turn.Shared {
+		role += " of a shared memory"
+	}
 	head := s.fence.Heading("### " + id + " " + role)
 	return s.forms(
 		layers.Form{Detail: layers.FormFull, Text: block(head, turn.Text)},

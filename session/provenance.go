@@ -38,6 +38,8 @@ func authorOf(turn *layers.Turn) layers.Author {
 		return layers.AuthorAssistant
 	case turn.Role == layers.RoleTool, turn.Kind == layers.InputToolResponse:
 		return layers.AuthorTool
+	case turn.Shared:
+		return layers.AuthorShared
 	}
 	return layers.AuthorUser
 }

@@ -92,6 +92,7 @@ func (ws *Workspace) record(tx *storage.Tx, session string, req RecordRequest, t
 	var changed []changeVersion
 	for i := range turns {
 		p := &turns[i]
+		p.turn.Shared = at.by.Shared
 		number++
 		total += int64(p.tokens)
 		changed = append(changed, putChanges(tx, at, p, number)...)

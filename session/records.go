@@ -58,6 +58,9 @@ type sessionRecord struct {
 	Title  string `json:"title,omitempty"`
 	Model  string `json:"model,omitempty"`
 	Closed bool   `json:"closed,omitempty"`
+	// Shared marks a session of another memory: what it says of the user and of
+	// the work does not become layer 0 of new sessions (H24).
+	Shared bool `json:"shared,omitempty"`
 }
 
 // conversationRecord is the body of a conversation record. The first version

@@ -54,7 +54,9 @@ func (ws *Workspace) renew(tx *storage.Tx, r renewal) (renewed, error) {
 	body := encode(next)
 	out := renewed{context: next, trimmed: trimmed}
 	seq := tx.Put(storage.Draft{Kind: kindContext, ID: r.session, Body: body})
-	tx.Put(storage.Draft{Kind: kindContext, ID: workspaceContext, Body: body})
+	if err := handDown(tx, v, r.session, body); err != nil {
+		return renewed{}, err
+	}
 	if ok && r.housekeeping != nil && r.housekeeping.LLM.CurrentContext != nil {
 		if d := distance(contextTerms(previous), contextTerms(next)); d >= DriftAlert {
 			out.swing = &Swing{Distance: d, From: at, To: seq}
@@ -64,6 +66,16 @@ func (ws *Workspace) renew(tx *storage.Tx, r renewal) (renewed, error) {
 		out.memory, err = ws.retierFinished(tx, r.session)
 	}
 	return out, err
+}
+
+// handDown makes a session's layer 0 the one that new sessions of the workspace
+// begin with, unless the session is of another memory.
+func handDown(tx *storage.Tx, v storage.View, session string, body []byte) error {
+	by, _, _, err := latest[sessionRecord](v, kindSession, session)
+	if err == nil && !by.Shared {
+		tx.Put(storage.Draft{Kind: kindContext, ID: workspaceContext, Body: body})
+	}
+	return err
 }
 
 // moveOn makes the version of layer 0 that follows on one, nil for none, and names

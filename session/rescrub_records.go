@@ -40,7 +40,7 @@ var ourNames = regexp.MustCompile(`^(?:(?:[a-z]+:)?[a-z]\d+(?:@\d+)?(?:#(?:\d+|s
 // ourWords are what this package stores where others store text: kinds, details and
 // the like. A client that names one of them as a secret does not mean these.
 var ourWords = []string{
-	"", "user", "assistant", "tool", "web", "user_query", "tool_response", "user_feedback", "ongoing", "completed", "error",
+	"", "user", "shared", "assistant", "tool", "web", "user_query", "tool_response", "user_feedback", "ongoing", "completed", "error",
 	layers.SourceRule, layers.SourceHousekeeping, "header", "summary", "full", "mixed", ChangeByCall,
 	"create", "modify", "delete", "refactor", "rename", "low", "medium", "high", "positive", "negative", "neutral",
 	"quota", "budget", "asked", "reAsked", "served", "used", "unused", "returned", "workspace", "balanced", "codeIntensive", "debugging",

@@ -88,6 +88,7 @@ type OpenRequest struct {
 	Agent   string `json:"agent"`
 	Model   string `json:"model"`
 	Title   string `json:"title"`
+	Shared  bool   `json:"shared,omitempty"` // what is recorded in it comes from another memory
 	Key     string `json:"-"`
 }
 

@@ -269,7 +269,9 @@ func (s *Session) RollbackContext(ctx context.Context, to int64, key string) (Ro
 			return RollbackReply{}, fmt.Errorf("read version %d: %w", to, err)
 		}
 		tx.Put(storage.Draft{Kind: kindContext, ID: s.ID, Body: record.Body})
-		tx.Put(storage.Draft{Kind: kindContext, ID: workspaceContext, Body: record.Body})
+		if err := handDown(tx, v, s.ID, record.Body); err != nil {
+			return RollbackReply{}, err
+		}
 		return RollbackReply{From: from, To: to, Context: body}, nil
 	})
 	reply.Sequence = receipt.Seq

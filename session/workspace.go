@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -263,6 +264,13 @@ type openedSession struct {
 	Resumed bool
 }
 
+// storeKey is the purpose of the store's key that identifies it.
+const storeKey = "identity"
+
+// Identity names the workspace's store: made at random with it, the same for its
+// life and in its copies.
+func (ws *Workspace) Identity() string { return hex.EncodeToString(ws.store.Key(storeKey)[:8]) }
+
 func (ws *Workspace) openSession(ctx context.Context, req OpenRequest) (OpenReply, error) {
 	opened, _, err := write(ctx, ws, "session/open", "", req.Key, req, func(tx *storage.Tx) (openedSession, error) {
 		return ws.putSession(tx, req)
@@ -291,10 +299,13 @@ func (ws *Workspace) putSession(tx *storage.Tx, req OpenRequest) (openedSession,
 	if err != nil {
 		return openedSession{}, err
 	}
-	body := sessionRecord{Agent: req.Agent, Title: req.Title, Model: req.Model}
+	body := sessionRecord{Agent: req.Agent, Title: req.Title, Model: req.Model, Shared: req.Shared}
 	if ok {
+		if req.Shared && !known.Shared {
+			return openedSession{}, invalid("shared", "session %q is one of this workspace's own", id)
+		}
 		body = sessionRecord{
-			Agent: either(req.Agent, known.Agent), Title: either(req.Title, known.Title), Model: either(req.Model, known.Model),
+			Agent: either(req.Agent, known.Agent), Title: either(req.Title, known.Title), Model: either(req.Model, known.Model), Shared: known.Shared,
 		}
 		if body == known {
 			return openedSession{Session: id, Resumed: true}, nil
@@ -346,6 +357,7 @@ type SessionInfo struct {
 	Model         string
 	Opened        int64
 	Closed        bool
+	Shared        bool
 	Conversations int
 }
 
@@ -365,7 +377,7 @@ func (ws *Workspace) Sessions() (infos []SessionInfo, seq int64, err error) {
 			}
 			infos = append(infos, SessionInfo{
 				Session: entries[i].ID, Agent: body.Agent, Title: body.Title, Model: body.Model,
-				Opened: entries[i].Seq, Closed: body.Closed, Conversations: v.ListLen(listOfSession(entries[i].ID)),
+				Opened: entries[i].Seq, Closed: body.Closed, Shared: body.Shared, Conversations: v.ListLen(listOfSession(entries[i].ID)),
 			})
 		}
 		return nil

@@ -1,14 +1,41 @@
 package scrub
 
 import (
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"regexp/syntax"
 	"slices"
 	"strings"
-
-	"github.com/spf13/viper"
-	"github.com/zricethezav/gitleaks/v8/config"
 )
+
+// gitleaksFile is what is used of the rules that gitleaks' library brings. The
+// library itself is not in the program: with what it needs to read its own file it
+// takes 2.6 MB. TestRulesAreTheLibrarys writes the file, and compares.
+//
+//go:embed gitleaks.json
+var gitleaksFile []byte
+
+// gitleaksRuleSet is the form of the file.
+type gitleaksRuleSet struct {
+	Allowlists []gitleaksAllowlist `json:"allowlists,omitempty"` // of all rules
+	Rules      []gitleaksRule      `json:"rules"`
+}
+
+type gitleaksRule struct {
+	ID         string              `json:"id"`
+	Regex      string              `json:"regex"`
+	Group      int                 `json:"group,omitempty"`
+	Entropy    float64             `json:"entropy,omitempty"`
+	Keywords   []string            `json:"keywords,omitempty"`
+	Allowlists []gitleaksAllowlist `json:"allowlists,omitempty"`
+}
+
+type gitleaksAllowlist struct {
+	Regexes   []string `json:"regexes,omitempty"`
+	Target    string   `json:"target,omitempty"`
+	StopWords []string `json:"stopWords,omitempty"`
+}
 
 // identifier is how the expressions of gitleaks' rules for assignments begin:
 // with what stands before the keyword in an identifier.
@@ -55,43 +82,25 @@ var exactKeywords = map[string]string{"sk": "SK", "s.": "s.", "ey": "ey", "q~": 
 // boundedKeywords are begun by a word's beginning in the expression.
 var boundedKeywords = []string{"s.", "ey", "a3-"}
 
-// ownInstead are rules of gitleaks that ours replace.
-var ownInstead = []string{"private-key"}
-
-// gitleaksRules reads the rules that gitleaks' library brings. Paths do not
-// count: a text has none.
+// gitleaksRules reads the rules of gitleaks.
 func gitleaksRules() ([]*rule, error) {
-	v := viper.New()
-	v.SetConfigType("toml")
-	if err := v.ReadConfig(strings.NewReader(config.DefaultConfig)); err != nil {
-		return nil, fmt.Errorf("read gitleaks' rules: %w", err)
-	}
-	var all config.ViperConfig
-	if err := v.Unmarshal(&all); err != nil {
+	var all gitleaksRuleSet
+	if err := json.Unmarshal(gitleaksFile, &all); err != nil {
 		return nil, fmt.Errorf("read gitleaks' rules: %w", err)
 	}
 	var global []*allowlist
-	if a := all.AllowList; a != nil {
-		global = append(global, newAllowlist(a.Regexes, a.RegexTarget, a.StopWords))
-	}
 	for _, a := range all.Allowlists {
-		global = append(global, newAllowlist(a.Regexes, a.RegexTarget, a.StopWords))
+		global = append(global, newAllowlist(a.Regexes, a.Target, a.StopWords))
 	}
 	var out []*rule
 	for _, g := range all.Rules {
-		if g.Regex == "" || slices.Contains(ownInstead, g.ID) {
-			continue
-		}
-		r := &rule{id: g.ID, label: g.ID, source: g.Regex, group: g.SecretGroup, entropy: g.Entropy, keywords: g.Keywords}
+		r := &rule{id: g.ID, label: g.ID, source: g.Regex, group: g.Group, entropy: g.Entropy, keywords: g.Keywords}
 		if own := ownKeywords[g.ID]; own != nil {
 			r.keywords = own
 		}
 		r.allow = append(r.allow, global...)
 		for _, a := range g.Allowlists {
-			if strings.EqualFold(a.Condition, "and") && len(a.Paths) > 0 {
-				continue // needs a path as well
-			}
-			r.allow = append(r.allow, newAllowlist(a.Regexes, a.RegexTarget, a.StopWords))
+			r.allow = append(r.allow, newAllowlist(a.Regexes, a.Target, a.StopWords))
 		}
 		if err := r.place(); err != nil {
 			return nil, fmt.Errorf("gitleaks' rule %s: %w", g.ID, err)

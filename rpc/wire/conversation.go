@@ -49,6 +49,47 @@ type ConversationRecordResult struct {
 	Scrubbed map[string]int `json:"scrubbed,omitempty"`
 }
 
+// ConversationListParams asks for the conversations of a workspace.
+type ConversationListParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// Only those of this session, which may be closed.
+	Of string `json:"of,omitempty"`
+	// Only those with this outcome: "ongoing", "completed" or "error".
+	Outcome string `json:"outcome,omitempty" enum:"ongoing,completed,error"`
+	// Most conversations to return; 100 when absent, 1,000 at most.
+	Limit int `json:"limit,omitempty"`
+	// Read as of this sequence number; the newest when absent.
+	AsOf int64 `json:"asOf,omitempty"`
+	// Where to go on, from an earlier result.
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// ConversationListResult is the conversations, newest first. Those that an edit
+// took the place of are not among them.
+type ConversationListResult struct {
+	// The conversations.
+	Conversations []ListedConversation `json:"conversations"`
+	// Where to go on; absent at the end.
+	Cursor string `json:"cursor,omitempty"`
+	// The sequence number that was read.
+	Sequence int64 `json:"sequence"`
+}
+
+// ListedConversation is a conversation in a list.
+type ListedConversation struct {
+	// Its header, made of its first turn where none was written yet.
+	Header Header `json:"header"`
+	// The session that it is of.
+	Session string `json:"session"`
+	// Number of its turns.
+	Turns int `json:"turns"`
+	// The sequence number at which it was opened.
+	Opened int64 `json:"opened"`
+	// Whether it comes from another memory.
+	Shared bool `json:"shared,omitempty"`
+}
+
 // ConversationGetParams names a conversation and a detail.
 type ConversationGetParams struct {
 	// An open session of the workspace.

@@ -3,7 +3,7 @@ package wire
 // ConversationForgetParams names what is to be forgotten. Forgetting cannot be
 // taken back.
 type ConversationForgetParams struct {
-	// An open session; the conversation must be of it.
+	// An open session of the workspace.
 	Session string `json:"session"`
 	// The conversation. With it go those that edits made of one another.
 	Conversation string `json:"conversation"`

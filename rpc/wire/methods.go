@@ -49,6 +49,7 @@ const (
 	MethodSessionList          = "hexapla/session/list"
 	MethodSessionClose         = "hexapla/session/close"
 	MethodConversationRecord   = "hexapla/conversation/record"
+	MethodConversationList     = "hexapla/conversation/list"
 	MethodConversationGet      = "hexapla/conversation/get"
 	MethodConversationEdit     = "hexapla/conversation/edit"
 	MethodConversationAlias    = "hexapla/conversation/alias"
@@ -131,6 +132,8 @@ func Methods() []Method {
 		request[ConversationRecordParams, ConversationRecordResult](MethodConversationRecord, ClassWrite,
 			"Records turns of a conversation: a whole exchange at once, or turn by turn until done.",
 			KindNotFound, KindOpIDReused, KindTooLarge, KindConversationDone, KindBlobDamaged, KindStorageFull, KindQuota),
+		request[ConversationListParams, ConversationListResult](MethodConversationList, ClassRead,
+			"Lists the workspace's conversations by their headers, newest first.", KindNotFound),
 		request[ConversationGetParams, ConversationGetResult](MethodConversationGet, ClassRead,
 			"Reads one conversation as header, summary, full text, or the cheapest of them that will do.", KindNotFound, KindForgotten, KindStateChanged),
 		request[ConversationEditParams, ConversationEditResult](MethodConversationEdit, ClassWrite,

@@ -12,6 +12,11 @@ type SessionOpenParams struct {
 	Model string `json:"model,omitempty"`
 	// A title for people.
 	Title string `json:"title,omitempty"`
+	// Whether what will be recorded comes from another memory: another person's, or
+	// another folder's. Its user is not this workspace's: their words are trusted as
+	// a model's are, and layer 0 of new sessions does not come of them. A session
+	// stays what it was opened as first.
+	Shared bool `json:"shared,omitempty"`
 	// Idempotency key.
 	Key string `json:"key,omitempty"`
 }
@@ -63,6 +68,8 @@ type SessionInfo struct {
 	Opened int64 `json:"opened"`
 	// Whether it was closed.
 	Closed bool `json:"closed"`
+	// Whether it comes from another memory.
+	Shared bool `json:"shared,omitempty"`
 	// Conversations recorded in it.
 	Conversations int `json:"conversations"`
 }
@@ -71,6 +78,9 @@ type SessionInfo struct {
 type SessionListResult struct {
 	// The sessions.
 	Sessions []SessionInfo `json:"sessions"`
+	// Identity of the workspace's store: made at random with it, and the same for
+	// its life and in its copies.
+	Store string `json:"store"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
 }

@@ -116,9 +116,9 @@ type Provenance struct {
 	Turn int `json:"turn"`
 	// Which of the turn's tool results, from 1; absent for its own text.
 	Result int `json:"result,omitempty"`
-	// "user", "assistant", "tool" (a command or another tool), "file" (that a tool
-	// read) or "web" (that a tool fetched).
-	Author string `json:"author" enum:"user,assistant,tool,file,web"`
+	// "user", "shared" (the user of another memory), "assistant", "tool" (a command
+	// or another tool), "file" (that a tool read) or "web" (that a tool fetched).
+	Author string `json:"author" enum:"user,shared,assistant,tool,file,web"`
 	// The tool that gave the result.
 	Tool string `json:"tool,omitempty"`
 	// The client that recorded it, by the name it gave in initialize.

@@ -29,6 +29,8 @@ import type {
   ConversationForgetResult,
   ConversationGetParams,
   ConversationGetResult,
+  ConversationListParams,
+  ConversationListResult,
   ConversationRecordParams,
   ConversationRecordResult,
   DriftParams,
@@ -1500,6 +1502,39 @@ export const contextPredictNextResult = {
     ],
     "sequence": 62
   } satisfies ContextPredictResult;
+
+// testdata/protocol/examples/conversation-list/newest.json
+export const conversationListNewestParams = {"session": "main", "limit": 1} satisfies ConversationListParams;
+export const conversationListNewestResult = {
+    "conversations": [
+      {
+        "header": {
+          "id": "c3",
+          "timestamp": "2026-03-02T10:00:00Z",
+          "topic": "Make unknown units an error, as you proposed",
+          "keyEntities": ["timer/timer_test.go"],
+          "outcome": "ongoing",
+          "tokenCount": 48,
+          "summary": "I run the tests",
+          "source": "rule"
+        },
+        "session": "main",
+        "turns": 4,
+        "opened": 40
+      }
+    ],
+    "cursor": "1@62",
+    "sequence": 62
+  } satisfies ConversationListResult;
+
+// testdata/protocol/examples/conversation-list/invalid.json
+export const conversationListInvalidError = {
+      "kind": "invalid_params",
+      "retryable": false,
+      "committed": "no",
+      "path": "limit",
+      "limit": 1000
+    } satisfies ErrorData;
 
 // testdata/protocol/examples/conversation-get/summary.json
 export const conversationGetSummaryParams = {"session": "main", "conversation": "c1", "detail": "summary"} satisfies ConversationGetParams;
@@ -4560,184 +4595,191 @@ export const metricsGetCountsResult = {
         "p99Ms": 16.384
       },
       {
-        "method": "hexapla/conversation/get",
-        "count": 5,
+        "method": "hexapla/conversation/list",
+        "count": 2,
         "p50Ms": 0.152,
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
       {
-        "method": "hexapla/conversation/edit",
-        "count": 3,
+        "method": "hexapla/conversation/get",
+        "count": 5,
         "p50Ms": 2.896,
         "p95Ms": 2.896,
         "p99Ms": 2.896
       },
       {
-        "method": "hexapla/conversation/alias",
+        "method": "hexapla/conversation/edit",
         "count": 3,
         "p50Ms": 0.054,
         "p95Ms": 0.108,
         "p99Ms": 0.108
       },
-      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 6.889, "p95Ms": 8.192, "p99Ms": 8.192},
-      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024},
+      {
+        "method": "hexapla/conversation/alias",
+        "count": 3,
+        "p50Ms": 6.889,
+        "p95Ms": 8.192,
+        "p99Ms": 8.192
+      },
+      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024},
+      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 1.024, "p95Ms": 2.048, "p99Ms": 2.048},
       {
         "method": "hexapla/response/ingest",
         "count": 4,
-        "p50Ms": 1.024,
-        "p95Ms": 2.048,
-        "p99Ms": 2.048
-      },
-      {
-        "method": "hexapla/housekeeping/apply",
-        "count": 2,
         "p50Ms": 0.431,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
       {
-        "method": "hexapla/housekeeping/history",
-        "count": 1,
+        "method": "hexapla/housekeeping/apply",
+        "count": 2,
         "p50Ms": 0.181,
         "p95Ms": 0.181,
         "p99Ms": 0.181
       },
       {
+        "method": "hexapla/housekeeping/history",
+        "count": 1,
+        "p50Ms": 2.048,
+        "p95Ms": 2.435,
+        "p99Ms": 2.435
+      },
+      {
         "method": "hexapla/housekeeping/rollback",
         "count": 2,
-        "p50Ms": 2.048,
+        "p50Ms": 2.435,
         "p95Ms": 2.435,
         "p99Ms": 2.435
       },
       {
         "method": "hexapla/context/request",
         "count": 7,
-        "p50Ms": 2.435,
-        "p95Ms": 2.435,
-        "p99Ms": 2.435
-      },
-      {
-        "method": "hexapla/context/deferrals",
-        "count": 1,
         "p50Ms": 1.448,
         "p95Ms": 1.448,
         "p99Ms": 1.448
       },
       {
-        "method": "hexapla/context/cancel",
+        "method": "hexapla/context/deferrals",
         "count": 1,
         "p50Ms": 0.128,
         "p95Ms": 0.861,
         "p99Ms": 0.861
       },
       {
-        "method": "hexapla/search/query",
-        "count": 2,
+        "method": "hexapla/context/cancel",
+        "count": 1,
         "p50Ms": 0.215,
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
       {
-        "method": "hexapla/reference/lookup",
-        "count": 1,
+        "method": "hexapla/search/query",
+        "count": 2,
         "p50Ms": 0.304,
         "p95Ms": 0.304,
         "p99Ms": 0.304
       },
-      {"method": "hexapla/change/list", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
+      {
+        "method": "hexapla/reference/lookup",
+        "count": 1,
+        "p50Ms": 0.256,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {"method": "hexapla/change/list", "count": 1, "p50Ms": 0.304, "p95Ms": 0.431, "p99Ms": 0.431},
       {
         "method": "hexapla/problem/lookup",
-        "count": 1,
-        "p50Ms": 0.304,
-        "p95Ms": 0.431,
-        "p99Ms": 0.431
-      },
-      {
-        "method": "hexapla/entity/neighbors",
         "count": 1,
         "p50Ms": 0.304,
         "p95Ms": 0.861,
         "p99Ms": 0.861
       },
       {
-        "method": "hexapla/context/predict",
+        "method": "hexapla/entity/neighbors",
         "count": 1,
         "p50Ms": 0.108,
         "p95Ms": 0.108,
         "p99Ms": 0.108
       },
       {
-        "method": "hexapla/cluster/list",
+        "method": "hexapla/context/predict",
         "count": 1,
         "p50Ms": 0.181,
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
       {
-        "method": "hexapla/learning/get",
-        "count": 3,
+        "method": "hexapla/cluster/list",
+        "count": 1,
         "p50Ms": 0.181,
         "p95Ms": 0.181,
         "p99Ms": 0.181
       },
       {
-        "method": "hexapla/learning/reset",
-        "count": 1,
+        "method": "hexapla/learning/get",
+        "count": 3,
         "p50Ms": 0.128,
         "p95Ms": 0.304,
         "p99Ms": 0.304
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.256, "p95Ms": 0.256, "p99Ms": 0.256},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.362, "p95Ms": 0.431, "p99Ms": 0.431},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.054, "p95Ms": 1.722, "p99Ms": 1.722},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.054, "p95Ms": 2.048, "p99Ms": 2.048},
+      {
+        "method": "hexapla/learning/reset",
+        "count": 1,
+        "p50Ms": 0.256,
+        "p95Ms": 0.256,
+        "p99Ms": 0.256
+      },
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.362, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.054, "p95Ms": 1.722, "p99Ms": 1.722},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.054, "p95Ms": 2.048, "p99Ms": 2.048},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
       {
         "method": "hexapla/budget/report",
         "count": 2,
-        "p50Ms": 0.181,
-        "p95Ms": 0.181,
-        "p99Ms": 0.181
+        "p50Ms": 0.609,
+        "p95Ms": 0.609,
+        "p99Ms": 0.609
       },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.064, "p95Ms": 2.435, "p99Ms": 2.435},
       {
         "method": "hexapla/pack/explain",
         "count": 1,
-        "p50Ms": 0.064,
-        "p95Ms": 2.435,
-        "p99Ms": 2.435
+        "p50Ms": 0.091,
+        "p95Ms": 6.889,
+        "p99Ms": 6.889
       },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.091, "p95Ms": 6.889, "p99Ms": 6.889},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.431, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.431, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.431, "p95Ms": 0.512, "p99Ms": 0.512},
       {
         "method": "hexapla/pack/receipt",
         "count": 2,
-        "p50Ms": 0.431,
-        "p95Ms": 0.512,
-        "p99Ms": 0.512
+        "p50Ms": 0.091,
+        "p95Ms": 4.096,
+        "p99Ms": 4.096
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.091, "p95Ms": 4.096, "p99Ms": 4.096},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.431, "p95Ms": 0.512, "p99Ms": 0.512},
       {
         "method": "hexapla/secrets/scan",
         "count": 2,
-        "p50Ms": 0.431,
-        "p95Ms": 0.512,
-        "p99Ms": 0.512
-      },
-      {
-        "method": "hexapla/secrets/rescrub",
-        "count": 1,
         "p50Ms": 0.304,
         "p95Ms": 0.431,
         "p99Ms": 0.431
       },
       {
-        "method": "hexapla/instructions/get",
-        "count": 3,
+        "method": "hexapla/secrets/rescrub",
+        "count": 1,
         "p50Ms": 0.362,
         "p95Ms": 0.362,
         "p99Ms": 0.362
+      },
+      {
+        "method": "hexapla/instructions/get",
+        "count": 3,
+        "p50Ms": 0.256,
+        "p95Ms": 0.512,
+        "p99Ms": 0.512
       }
     ]
   } satisfies MetricsGetResult;
@@ -4809,177 +4851,184 @@ export const metricsGetWindowResult = {
         "p99Ms": 9.742
       },
       {
-        "method": "hexapla/conversation/get",
-        "count": 5,
+        "method": "hexapla/conversation/list",
+        "count": 2,
         "p50Ms": 0.108,
         "p95Ms": 0.152,
         "p99Ms": 0.152
       },
       {
-        "method": "hexapla/conversation/edit",
-        "count": 3,
+        "method": "hexapla/conversation/get",
+        "count": 5,
         "p50Ms": 0.609,
         "p95Ms": 0.609,
         "p99Ms": 0.609
       },
       {
-        "method": "hexapla/conversation/alias",
+        "method": "hexapla/conversation/edit",
         "count": 3,
         "p50Ms": 0.045,
         "p95Ms": 0.091,
         "p99Ms": 0.091
       },
-      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 0.861, "p95Ms": 1.218, "p99Ms": 1.218},
-      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024},
+      {
+        "method": "hexapla/conversation/alias",
+        "count": 3,
+        "p50Ms": 0.861,
+        "p95Ms": 1.218,
+        "p99Ms": 1.218
+      },
+      {"method": "hexapla/tool/record", "count": 1, "p50Ms": 1.024, "p95Ms": 1.024, "p99Ms": 1.024},
+      {"method": "hexapla/blob/read", "count": 2, "p50Ms": 0.724, "p95Ms": 1.448, "p99Ms": 1.448},
       {
         "method": "hexapla/response/ingest",
         "count": 4,
-        "p50Ms": 0.724,
-        "p95Ms": 1.448,
-        "p99Ms": 1.448
-      },
-      {
-        "method": "hexapla/housekeeping/apply",
-        "count": 2,
         "p50Ms": 0.256,
         "p95Ms": 0.431,
         "p99Ms": 0.431
       },
       {
-        "method": "hexapla/housekeeping/history",
-        "count": 1,
+        "method": "hexapla/housekeeping/apply",
+        "count": 2,
         "p50Ms": 0.128,
         "p95Ms": 0.128,
         "p99Ms": 0.128
       },
       {
-        "method": "hexapla/housekeeping/rollback",
-        "count": 2,
+        "method": "hexapla/housekeeping/history",
+        "count": 1,
         "p50Ms": 0.512,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
       {
-        "method": "hexapla/context/request",
-        "count": 7,
+        "method": "hexapla/housekeeping/rollback",
+        "count": 2,
         "p50Ms": 0.362,
         "p95Ms": 0.362,
         "p99Ms": 0.362
       },
       {
-        "method": "hexapla/context/deferrals",
-        "count": 1,
+        "method": "hexapla/context/request",
+        "count": 7,
         "p50Ms": 0.108,
         "p95Ms": 0.108,
         "p99Ms": 0.108
       },
       {
-        "method": "hexapla/context/cancel",
+        "method": "hexapla/context/deferrals",
         "count": 1,
         "p50Ms": 0.861,
         "p95Ms": 1.448,
         "p99Ms": 1.448
       },
       {
-        "method": "hexapla/search/query",
-        "count": 2,
+        "method": "hexapla/context/cancel",
+        "count": 1,
         "p50Ms": 0.045,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
       {
-        "method": "hexapla/reference/lookup",
-        "count": 1,
+        "method": "hexapla/search/query",
+        "count": 2,
         "p50Ms": 0.181,
         "p95Ms": 0.215,
         "p99Ms": 0.215
       },
-      {"method": "hexapla/change/list", "count": 1, "p50Ms": 2.048, "p95Ms": 2.048, "p99Ms": 2.048},
+      {
+        "method": "hexapla/reference/lookup",
+        "count": 1,
+        "p50Ms": 2.048,
+        "p95Ms": 2.048,
+        "p99Ms": 2.048
+      },
+      {"method": "hexapla/change/list", "count": 1, "p50Ms": 0.038, "p95Ms": 5.793, "p99Ms": 5.793},
       {
         "method": "hexapla/problem/lookup",
-        "count": 1,
-        "p50Ms": 0.038,
-        "p95Ms": 5.793,
-        "p99Ms": 5.793
-      },
-      {
-        "method": "hexapla/entity/neighbors",
         "count": 1,
         "p50Ms": 0.181,
         "p95Ms": 0.512,
         "p99Ms": 0.512
       },
       {
-        "method": "hexapla/context/predict",
+        "method": "hexapla/entity/neighbors",
         "count": 1,
         "p50Ms": 0.108,
         "p95Ms": 0.108,
         "p99Ms": 0.108
       },
       {
-        "method": "hexapla/cluster/list",
+        "method": "hexapla/context/predict",
         "count": 1,
         "p50Ms": 0.181,
         "p95Ms": 0.256,
         "p99Ms": 0.256
       },
       {
-        "method": "hexapla/learning/get",
-        "count": 3,
+        "method": "hexapla/cluster/list",
+        "count": 1,
         "p50Ms": 0.724,
         "p95Ms": 0.724,
         "p99Ms": 0.724
       },
       {
-        "method": "hexapla/learning/reset",
-        "count": 1,
+        "method": "hexapla/learning/get",
+        "count": 3,
         "p50Ms": 0.128,
         "p95Ms": 0.304,
         "p99Ms": 0.304
       },
-      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
-      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 0.362, "p95Ms": 0.431, "p99Ms": 0.431},
-      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
-      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.054, "p95Ms": 2.048, "p99Ms": 2.048},
       {
-        "method": "hexapla/budget/report",
-        "count": 2,
-        "p50Ms": 0.181,
-        "p95Ms": 0.181,
-        "p99Ms": 0.181
-      },
-      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.609, "p95Ms": 0.609, "p99Ms": 0.609},
-      {
-        "method": "hexapla/pack/explain",
+        "method": "hexapla/learning/reset",
         "count": 1,
         "p50Ms": 0.861,
         "p95Ms": 0.861,
         "p99Ms": 0.861
       },
-      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.091, "p95Ms": 6.889, "p99Ms": 6.889},
-      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.431, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pin/add", "count": 1, "p50Ms": 0.362, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pin/remove", "count": 1, "p50Ms": 1.448, "p95Ms": 1.448, "p99Ms": 1.448},
+      {"method": "hexapla/pin/list", "count": 1, "p50Ms": 0.054, "p95Ms": 2.048, "p99Ms": 2.048},
+      {"method": "hexapla/pack/build", "count": 5, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {
+        "method": "hexapla/budget/report",
+        "count": 2,
+        "p50Ms": 0.609,
+        "p95Ms": 0.609,
+        "p99Ms": 0.609
+      },
+      {"method": "hexapla/pack/replay", "count": 2, "p50Ms": 0.861, "p95Ms": 0.861, "p99Ms": 0.861},
+      {
+        "method": "hexapla/pack/explain",
+        "count": 1,
+        "p50Ms": 0.091,
+        "p95Ms": 6.889,
+        "p99Ms": 6.889
+      },
+      {"method": "hexapla/pack/whatIf", "count": 2, "p50Ms": 0.431, "p95Ms": 0.431, "p99Ms": 0.431},
+      {"method": "hexapla/pack/diff", "count": 2, "p50Ms": 0.431, "p95Ms": 0.512, "p99Ms": 0.512},
       {
         "method": "hexapla/pack/receipt",
         "count": 2,
-        "p50Ms": 0.431,
-        "p95Ms": 0.512,
-        "p99Ms": 0.512
+        "p50Ms": 1.218,
+        "p95Ms": 1.218,
+        "p99Ms": 1.218
       },
-      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 1.218, "p95Ms": 1.218, "p99Ms": 1.218},
-      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/pack/undo", "count": 2, "p50Ms": 0.181, "p95Ms": 0.181, "p99Ms": 0.181},
+      {"method": "hexapla/audit/query", "count": 1, "p50Ms": 0.431, "p95Ms": 0.512, "p99Ms": 0.512},
       {
         "method": "hexapla/secrets/scan",
         "count": 2,
-        "p50Ms": 0.431,
-        "p95Ms": 0.512,
-        "p99Ms": 0.512
+        "p50Ms": 4.096,
+        "p95Ms": 4.096,
+        "p99Ms": 4.096
       },
       {
         "method": "hexapla/secrets/rescrub",
         "count": 1,
-        "p50Ms": 4.096,
-        "p95Ms": 4.096,
-        "p99Ms": 4.096
+        "p50Ms": 1.024,
+        "p95Ms": 1.024,
+        "p99Ms": 1.024
       },
       {
         "method": "hexapla/instructions/get",
@@ -6317,6 +6366,7 @@ export const sessionListWorkspaceResult = {
         "conversations": 3
       }
     ],
+    "store": "4abdd2d3a7782e68",
     "sequence": 112
   } satisfies SessionListResult;
 

@@ -897,6 +897,49 @@ export interface ConversationRecordResult {
   scrubbed?: { [name: string]: integer };
 }
 
+/** ConversationListParams asks for the conversations of a workspace. */
+export interface ConversationListParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Only those of this session, which may be closed. */
+  of?: string;
+  /** Only those with this outcome: "ongoing", "completed" or "error". */
+  outcome?: 'ongoing' | 'completed' | 'error';
+  /** Most conversations to return; 100 when absent, 1,000 at most. */
+  limit?: integer;
+  /** Read as of this sequence number; the newest when absent. */
+  asOf?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+}
+
+/**
+ * ConversationListResult is the conversations, newest first. Those that an edit took the place
+ * of are not among them.
+ */
+export interface ConversationListResult {
+  /** The conversations. */
+  conversations: ListedConversation[];
+  /** Where to go on; absent at the end. */
+  cursor?: string;
+  /** The sequence number that was read. */
+  sequence: integer;
+}
+
+/** ListedConversation is a conversation in a list. */
+export interface ListedConversation {
+  /** Its header, made of its first turn where none was written yet. */
+  header: Header;
+  /** The session that it is of. */
+  session: string;
+  /** Number of its turns. */
+  turns: integer;
+  /** The sequence number at which it was opened. */
+  opened: integer;
+  /** Whether it comes from another memory. */
+  shared?: boolean;
+}
+
 /** ConversationGetParams names a conversation and a detail. */
 export interface ConversationGetParams {
   /** An open session of the workspace. */
@@ -1419,7 +1462,7 @@ export interface PackChange {
 
 /** ConversationForgetParams names what is to be forgotten. Forgetting cannot be taken back. */
 export interface ConversationForgetParams {
-  /** An open session; the conversation must be of it. */
+  /** An open session of the workspace. */
   session: string;
   /** The conversation. With it go those that edits made of one another. */
   conversation: string;
@@ -3785,6 +3828,13 @@ export interface SessionOpenParams {
   model?: string;
   /** A title for people. */
   title?: string;
+  /**
+   * Whether what will be recorded comes from another memory: another person's, or another
+   * folder's. Its user is not this workspace's: their words are trusted as a model's are, and
+   * layer 0 of new sessions does not come of them. A session stays what it was opened as
+   * first.
+   */
+  shared?: boolean;
   /** Idempotency key. */
   key?: string;
 }
@@ -3840,6 +3890,8 @@ export interface SessionInfo {
   opened: integer;
   /** Whether it was closed. */
   closed: boolean;
+  /** Whether it comes from another memory. */
+  shared?: boolean;
   /** Conversations recorded in it. */
   conversations: integer;
 }
@@ -3848,6 +3900,11 @@ export interface SessionInfo {
 export interface SessionListResult {
   /** The sessions. */
   sessions: SessionInfo[];
+  /**
+   * Identity of the workspace's store: made at random with it, and the same for its life and
+   * in its copies.
+   */
+  store: string;
   /** The workspace's newest sequence number. */
   sequence: integer;
 }
@@ -4241,10 +4298,10 @@ export interface Provenance {
   /** Which of the turn's tool results, from 1; absent for its own text. */
   result?: integer;
   /**
-   * "user", "assistant", "tool" (a command or another tool), "file" (that a tool read) or
-   * "web" (that a tool fetched).
+   * "user", "shared" (the user of another memory), "assistant", "tool" (a command or another
+   * tool), "file" (that a tool read) or "web" (that a tool fetched).
    */
-  author: 'user' | 'assistant' | 'tool' | 'file' | 'web';
+  author: 'user' | 'shared' | 'assistant' | 'tool' | 'file' | 'web';
   /** The tool that gave the result. */
   tool?: string;
   /** The client that recorded it, by the name it gave in initialize. */
@@ -4285,6 +4342,12 @@ export const SessionCloseRequest = {
 export const ConversationRecordRequest = {
   method: 'hexapla/conversation/record',
   type: new RequestType<ConversationRecordParams, ConversationRecordResult, ErrorData>('hexapla/conversation/record'),
+} as const;
+
+/** Lists the workspace's conversations by their headers, newest first. */
+export const ConversationListRequest = {
+  method: 'hexapla/conversation/list',
+  type: new RequestType<ConversationListParams, ConversationListResult, ErrorData>('hexapla/conversation/list'),
 } as const;
 
 /** Reads one conversation as header, summary, full text, or the cheapest of them that will do. */

@@ -9,6 +9,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/session/list" # Lists the sessions of a workspace, newest first.
 ---| "hexapla/session/close" # Closes a session; a conversation in progress is completed.
 ---| "hexapla/conversation/record" # Records turns of a conversation: a whole exchange at once, or turn by turn until done.
+---| "hexapla/conversation/list" # Lists the workspace's conversations by their headers, newest first.
 ---| "hexapla/conversation/get" # Reads one conversation as header, summary, full text, or the cheapest of them that will do.
 ---| "hexapla/conversation/edit" # Makes a new version of a turn, or goes on from it anew; what it was stays readable.
 ---| "hexapla/conversation/alias" # Lets a name stand for a conversation.
@@ -547,6 +548,30 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field expired? hexapla.Deferral[] # Context requests that waited for too long.
 ---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
+---ConversationListParams asks for the conversations of a workspace.
+---@class hexapla.ConversationListParams
+---@field session string # An open session of the workspace.
+---@field of? string # Only those of this session, which may be closed.
+---@field outcome? "ongoing"|"completed"|"error" # Only those with this outcome: "ongoing", "completed" or "error".
+---@field limit? integer # Most conversations to return; 100 when absent, 1,000 at most.
+---@field asOf? integer # Read as of this sequence number; the newest when absent.
+---@field cursor? string # Where to go on, from an earlier result.
+
+---ConversationListResult is the conversations, newest first. Those that an edit took the place of
+---are not among them.
+---@class hexapla.ConversationListResult
+---@field conversations hexapla.ListedConversation[] # The conversations.
+---@field cursor? string # Where to go on; absent at the end.
+---@field sequence integer # The sequence number that was read.
+
+---ListedConversation is a conversation in a list.
+---@class hexapla.ListedConversation
+---@field header hexapla.Header # Its header, made of its first turn where none was written yet.
+---@field session string # The session that it is of.
+---@field turns integer # Number of its turns.
+---@field opened integer # The sequence number at which it was opened.
+---@field shared? boolean # Whether it comes from another memory.
+
 ---ConversationGetParams names a conversation and a detail.
 ---@class hexapla.ConversationGetParams
 ---@field session string # An open session of the workspace.
@@ -812,7 +837,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 
 ---ConversationForgetParams names what is to be forgotten. Forgetting cannot be taken back.
 ---@class hexapla.ConversationForgetParams
----@field session string # An open session; the conversation must be of it.
+---@field session string # An open session of the workspace.
 ---@field conversation string # The conversation. With it go those that edits made of one another.
 ---@field turn? integer # Only this turn of it, from 1; all of it when absent.
 
@@ -1984,6 +2009,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field agent? string # Name of the agent, such as "main" or "reviewer".
 ---@field model? string # Model that will be called; chooses the tokenizer.
 ---@field title? string # A title for people.
+---@field shared? boolean # Whether what will be recorded comes from another memory: another person's, or another folder's. Its user is not this workspace's: their words are trusted as a model's are, and layer 0 of new sessions does not come of them. A session stays what it was opened as first.
 ---@field key? string # Idempotency key.
 
 ---SessionOpenResult describes the open session.
@@ -2011,11 +2037,13 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field model? string # As given at open.
 ---@field opened integer # Sequence at which it was opened first.
 ---@field closed boolean # Whether it was closed.
+---@field shared? boolean # Whether it comes from another memory.
 ---@field conversations integer # Conversations recorded in it.
 
 ---SessionListResult is the list, newest first.
 ---@class hexapla.SessionListResult
 ---@field sessions hexapla.SessionInfo[] # The sessions.
+---@field store string # Identity of the workspace's store: made at random with it, and the same for its life and in its copies.
 ---@field sequence integer # The workspace's newest sequence number.
 
 ---SessionCloseParams names the session to close.
@@ -2223,7 +2251,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.Provenance
 ---@field turn integer # Number of the turn.
 ---@field result? integer # Which of the turn's tool results, from 1; absent for its own text.
----@field author "user"|"assistant"|"tool"|"file"|"web" # "user", "assistant", "tool" (a command or another tool), "file" (that a tool read) or "web" (that a tool fetched).
+---@field author "user"|"shared"|"assistant"|"tool"|"file"|"web" # "user", "shared" (the user of another memory), "assistant", "tool" (a command or another tool), "file" (that a tool read) or "web" (that a tool fetched).
 ---@field tool? string # The tool that gave the result.
 ---@field client? string # The client that recorded it, by the name it gave in initialize.
 ---@field trust "user"|"assistant"|"tool"|"web" # How far it may be followed: "user", "assistant", "tool" or "web", from most to least. Only what the user said is an instruction.
