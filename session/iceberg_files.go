@@ -62,7 +62,8 @@ func (b *tierBuild) references(of history.Outcome) (names []string) {
 	seen := map[string]bool{}
 	add := func(list []string) {
 		for _, name := range list {
-			if !seen[name] && len(names) < maxFileReferences {
+			marked := strings.HasPrefix(name, "@/") || strings.HasPrefix(name, "@.") // and found without the mark
+			if !marked && !seen[name] && len(names) < maxFileReferences {
 				seen[name] = true
 				names = append(names, name)
 			}
