@@ -32,6 +32,7 @@ type UsageReply struct {
 	MicroUSD int64        // what prompt and answer cost
 	Known    bool         `json:"-"` // whether the model's prices are known; otherwise they are the default's
 	Budget   BudgetStatus `json:"-"` // after the report
+	Crossed  bool         `json:"-"` // another rule is in force than before it, or nothing is left since
 	Sequence int64        `json:"-"`
 }
 
@@ -56,10 +57,11 @@ func (s *Session) ReportUsage(ctx context.Context, req UsageReport) (UsageReply,
 	case req.OutputTokens < 0 || req.OutputTokens > maxBudget:
 		return UsageReply{}, &InvalidError{Path: "outputTokens", Message: "must not be negative, and at most the limit", Limit: maxBudget}
 	}
-	if err := checkUser(req.User); err != nil {
+	req.Model = either(req.Model, s.Model())
+	before, err := s.Budget(req.User, "")
+	if err != nil {
 		return UsageReply{}, err
 	}
-	req.Model = either(req.Model, s.Model())
 	ws, span := s.Workspace, s.trace("hexapla.budget.report", true)
 	if req.Checksum != "" {
 		err := ws.view(0, func(v storage.View) error {
@@ -96,6 +98,7 @@ func (s *Session) ReportUsage(ctx context.Context, req UsageReport) (UsageReply,
 	_, reply.Known = ws.opts.Models.Lookup(req.Model)
 	if status, err := s.Budget(req.User, ""); err == nil { // the report is on disk, whether it can be read or not
 		reply.Budget = status
+		reply.Crossed = status.Range != before.Range || status.Exceeded != before.Exceeded
 	}
 	if !receipt.Repeated {
 		span.usage(&req, &reply)

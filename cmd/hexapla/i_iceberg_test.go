@@ -644,6 +644,24 @@ func TestI6_FallsBack(t *testing.T) {
 	}
 }
 
+// TestI6_LongList: a long list of messages is put into tiers, and all that goes is
+// archived.
+func TestI6_LongList(t *testing.T) {
+	t.Parallel()
+	_, uri := workFolder(t, nil)
+	c := tierSession(t, uri, `{}`)
+	messages := append(looseHistory(*pruneMessages/4-1), asking("Now?"))
+	got := buildTiers(c, tiersOf(messages, 70))
+	if !got.Built || len(got.Kept)+len(got.Removed) != len(messages) || got.Tiers[3].Items < 1 || got.Tiers[3].Items > 5 {
+		t.Fatalf("%d stay, %d go: %+v", len(got.Kept), len(got.Removed), got.Warnings)
+	}
+	last := got.Removed[len(got.Removed)-1]
+	back := call[wire.HistoryGetResult](c, wire.MethodHistoryGet, wire.HistoryGetParams{Session: "s", Archived: []string{got.Removed[0].Archived, last.Archived}})
+	if !bytes.Equal(back.Messages[0].Message, messages[0]) || !bytes.Equal(back.Messages[1].Message, messages[last.Message]) {
+		t.Errorf("%s", back.Messages)
+	}
+}
+
 // TestI7_Compare: two strategies on the same messages, without a trace.
 func TestI7_Compare(t *testing.T) {
 	t.Parallel()

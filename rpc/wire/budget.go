@@ -1,5 +1,23 @@
 package wire
 
+// BudgetParams tells that a report changed what tiers may hold.
+type BudgetParams struct {
+	// The session that reported.
+	Session string `json:"session"`
+	// Its user; absent where none was named.
+	User string `json:"user,omitempty"`
+	// Percent that is left of the binding limit.
+	BudgetPercent float64 `json:"budgetPercent"`
+	// The limit of which least is left.
+	Binding *BudgetUse `json:"binding,omitempty"`
+	// Whether nothing is left of it.
+	Exceeded bool `json:"exceeded"`
+	// Range of budgets of the rule in force, such as "40-60%".
+	Range string `json:"range"`
+	// The workspace's sequence number.
+	Sequence int64 `json:"sequence"`
+}
+
 // BudgetStatusParams asks what was used of budgets.
 type BudgetStatusParams struct {
 	// An open session.

@@ -89,6 +89,7 @@ const (
 	MethodPackBuild            = "hexapla/pack/build"
 	MethodBudgetReport         = "hexapla/budget/report"
 	MethodBudgetStatus         = "hexapla/budget/status"
+	EventBudget                = "hexapla/event/budget"
 	MethodTiersBuild           = "hexapla/tiers/build"
 	MethodTiersCompare         = "hexapla/tiers/compare"
 	MethodTiersSnapshots       = "hexapla/tiers/snapshots"
@@ -265,6 +266,7 @@ func Methods() []Method {
 		event[DriftParams](EventDrift, "The model gave a current context that says something else than the one before."),
 		event[MemoryParams](EventMemory, "An agent's memory changed: items were saved, removed, moved to another tier or put back."),
 		event[ProfileParams](EventProfile, "Another profile is in force in a session."),
+		event[BudgetParams](EventBudget, "A report took so much of a budget that another rule is in force, or nothing is left."),
 		event[PrunedParams](EventPruned, "A list of messages was pruned."),
 		event[SummarizedParams](EventSummarized, "Messages of a list were put into a summary."),
 	}

@@ -5,6 +5,7 @@ import type {
   AuditQueryResult,
   BlobReadParams,
   BlobReadResult,
+  BudgetParams,
   BudgetReportParams,
   BudgetReportResult,
   BudgetStatusParams,
@@ -3972,6 +3973,8 @@ export const budgetReportPromptParams = {
     "model": "claude-opus-4-5",
     "promptTokens": 3410,
     "countedTokens": 401,
+    "outputTokens": 212,
+    "user": "ann",
     "key": "usage-1"
   } satisfies BudgetReportParams;
 export const budgetReportPromptResult = {
@@ -3980,11 +3983,35 @@ export const budgetReportPromptResult = {
     "overhead": 2929,
     "band": 0.25,
     "samples": 1,
-    "microUSD": 17050,
+    "microUSD": 22350,
     "priced": true,
-    "budgetPercent": 100,
+    "budgetPercent": 63.78,
+    "binding": {
+      "scope": "session",
+      "unit": "tokens",
+      "used": 3622,
+      "limit": 10000,
+      "leftPercent": 63.78
+    },
     "sequence": 96
   } satisfies BudgetReportResult;
+
+// testdata/protocol/examples/event-budget/crossed.json
+export const eventBudgetCrossedParams = {
+    "session": "main",
+    "user": "ann",
+    "budgetPercent": 63.78,
+    "binding": {
+      "scope": "session",
+      "unit": "tokens",
+      "used": 3622,
+      "limit": 10000,
+      "leftPercent": 63.78
+    },
+    "exceeded": false,
+    "range": "60-80%",
+    "sequence": 96
+  } satisfies BudgetParams;
 
 // testdata/protocol/examples/budget-report/unknown.json
 export const budgetReportUnknownParams = {
@@ -4055,7 +4082,7 @@ export const secretsScanWorkspaceResult = {
     "families": {},
     "records": 96,
     "blobs": 5,
-    "bytes": 13154,
+    "bytes": 13157,
     "damaged": 0,
     "sequence": 96
   } satisfies SecretsScanResult;
@@ -4071,7 +4098,7 @@ export const secretsRescrubNothingResult = {
     "auditEntries": 0,
     "replies": 0,
     "renamed": 0,
-    "bytes": 13884,
+    "bytes": 13887,
     "redacted": 0,
     "packs": [],
     "unreached": 0,
@@ -6065,12 +6092,19 @@ export const tiersBuildTooSmallResult = {
       {"tier": 4, "name": "history", "items": 0, "tokens": 0}
     ],
     "strategy": {
-      "range": ">=80%",
-      "rule": {"files": "full", "messages": 10},
+      "range": "60-80%",
+      "rule": {"below": 80, "files": "full", "messages": 5},
       "rules": "default",
       "forced": [],
-      "budgetPercent": 100,
-      "given": false
+      "budgetPercent": 63.78,
+      "given": false,
+      "binding": {
+        "scope": "session",
+        "unit": "tokens",
+        "used": 3622,
+        "limit": 10000,
+        "leftPercent": 63.78
+      }
     },
     "kept": [0],
     "originalTokens": 19,
@@ -6322,25 +6356,34 @@ export const budgetStatusMonthResult = {
     "used": {
       "reports": 1,
       "inputTokens": 3410,
-      "outputTokens": 0,
-      "tokens": 3410,
-      "microUSD": 17050,
+      "outputTokens": 212,
+      "tokens": 3622,
+      "microUSD": 22350,
       "unpriced": 0
     },
     "monthUsed": {
-      "reports": 0,
-      "inputTokens": 0,
-      "outputTokens": 0,
-      "tokens": 0,
-      "microUSD": 0,
+      "reports": 1,
+      "inputTokens": 3410,
+      "outputTokens": 212,
+      "tokens": 3622,
+      "microUSD": 22350,
       "unpriced": 0
     },
     "month": "2026-11",
-    "limits": [],
-    "budgetPercent": 100,
+    "limits": [
+      {"scope": "session", "unit": "tokens", "used": 3622, "limit": 10000, "leftPercent": 63.78}
+    ],
+    "binding": {
+      "scope": "session",
+      "unit": "tokens",
+      "used": 3622,
+      "limit": 10000,
+      "leftPercent": 63.78
+    },
+    "budgetPercent": 63.78,
     "exceeded": false,
-    "range": ">=80%",
-    "rule": {"files": "full", "messages": 10},
+    "range": "60-80%",
+    "rule": {"below": 80, "files": "full", "messages": 5},
     "sequence": 112
   } satisfies BudgetStatusResult;
 

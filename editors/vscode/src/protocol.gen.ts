@@ -651,6 +651,24 @@ export interface ScoreParts {
   usefulness: decimal;
 }
 
+/** BudgetParams tells that a report changed what tiers may hold. */
+export interface BudgetParams {
+  /** The session that reported. */
+  session: string;
+  /** Its user; absent where none was named. */
+  user?: string;
+  /** Percent that is left of the binding limit. */
+  budgetPercent: decimal;
+  /** The limit of which least is left. */
+  binding?: BudgetUse;
+  /** Whether nothing is left of it. */
+  exceeded: boolean;
+  /** Range of budgets of the rule in force, such as "40-60%". */
+  range: string;
+  /** The workspace's sequence number. */
+  sequence: integer;
+}
+
 /** BudgetStatusParams asks what was used of budgets. */
 export interface BudgetStatusParams {
   /** An open session. */
@@ -4774,6 +4792,12 @@ export const MemoryNotification = {
 export const ProfileNotification = {
   method: 'hexapla/event/profile',
   type: new NotificationType<ProfileParams>('hexapla/event/profile'),
+} as const;
+
+/** A report took so much of a budget that another rule is in force, or nothing is left. */
+export const BudgetNotification = {
+  method: 'hexapla/event/budget',
+  type: new NotificationType<BudgetParams>('hexapla/event/budget'),
 } as const;
 
 /** A list of messages was pruned. */

@@ -77,6 +77,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/event/drift" # The model gave a current context that says something else than the one before.
 ---| "hexapla/event/memory" # An agent's memory changed: items were saved, removed, moved to another tier or put back.
 ---| "hexapla/event/profile" # Another profile is in force in a session.
+---| "hexapla/event/budget" # A report took so much of a budget that another rule is in force, or nothing is left.
 ---| "hexapla/event/pruned" # A list of messages was pruned.
 ---| "hexapla/event/summarized" # Messages of a list were put into a summary.
 
@@ -426,6 +427,16 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field errors number # Share of the query's errors that it met too.
 ---@field visits number # How often the user or the model came back to the conversation: n times are n/(n+2).
 ---@field usefulness number # What the conversation proved to be worth (see hexapla/learning/get): 0.5 for one of which nothing is known, and 0, without weight, as long as nothing was learned in the workspace.
+
+---BudgetParams tells that a report changed what tiers may hold.
+---@class hexapla.BudgetParams
+---@field session string # The session that reported.
+---@field user? string # Its user; absent where none was named.
+---@field budgetPercent number # Percent that is left of the binding limit.
+---@field binding? hexapla.BudgetUse # The limit of which least is left.
+---@field exceeded boolean # Whether nothing is left of it.
+---@field range string # Range of budgets of the rule in force, such as "40-60%".
+---@field sequence integer # The workspace's sequence number.
 
 ---BudgetStatusParams asks what was used of budgets.
 ---@class hexapla.BudgetStatusParams
