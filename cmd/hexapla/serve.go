@@ -50,8 +50,9 @@ changes the default, which is auto.
 A data folder in a repository, in a folder that a service synchronises, or on a
 network file system is refused: it could be published there, and open stores are
 damaged. --force-data-dir takes it all the same; one in a repository then gets a
-.gitignore that leaves everything out. No file of a workspace is read, so nothing
-that is checked in changes what the server does.
+.gitignore that leaves everything out. Files of a workspace are read only where a
+client has its messages put into tiers and they refer to them, so nothing that is
+checked in changes what the server does.
 
 Messages for people go to standard error. The exit code is 0 after shutdown and
 exit, and when the input ended cleanly.`,
