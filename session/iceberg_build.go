@@ -118,7 +118,7 @@ func (s *Session) planTiers(ctx context.Context, req *TiersRequest) (TiersReply,
 	if reply.Budget = req.Budget; reply.Budget == 0 {
 		reply.Budget = int(int64(list.stats.Limit) * int64(req.Threshold) / 100)
 	}
-	if !list.stats.Known && req.Limit == 0 {
+	if !list.stats.Known && req.Limit == 0 && req.Model != "" {
 		reply.warn(WarnUnknownModel, "model", "the model is not known: the default's window and tokenizer are used")
 	}
 	if len(list.Problems) > 0 {

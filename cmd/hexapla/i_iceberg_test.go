@@ -517,9 +517,17 @@ func TestI4_Snapshots(t *testing.T) {
 	}
 	c.stop()
 	c = startChild(t, dir)
-	defer c.stop()
 	openTierSession(c, uri, "s")
 	check()
+	c.stop()
+	env := map[string]string{"HEXAPLA_DATA_DIR": dir}
+	o := hexapla(t, env, "tiers", "--workspace", strings.TrimPrefix(uri, "file://"), "--user", "ann")
+	if lines := strings.Split(o.out, "\n"); o.code != exitOK || len(lines) != 8 || !strings.Contains(lines[1], "90!") || !strings.Contains(lines[4], "<40%") || !strings.HasPrefix(lines[5], "session: 0 reports") {
+		t.Errorf("%+v", o)
+	}
+	if o := hexapla(t, env, "tiers", "--limit", "0"); o.code != exitUsage {
+		t.Errorf("%+v", o)
+	}
 }
 
 // TestI5_Traces: nothing is written unless asked for; then builds and reports are
@@ -692,5 +700,56 @@ func TestI7_Compare(t *testing.T) {
 	none := map[string]any{"session": "s", "messages": messages, "a": map[string]any{}, "b": map[string]any{"rules": []any{}}}
 	if data := denied(c, wire.MethodTiersCompare, none); data.Path != "b.rules[0].below" {
 		t.Errorf("%+v", data)
+	}
+}
+
+// TestI8_WhatADashboardNeeds: the bar of the budget, the tokens of each tier, the
+// strategy, the builds before and a choice by hand come from three calls, and an
+// event tells when another rule is in force.
+func TestI8_WhatADashboardNeeds(t *testing.T) {
+	t.Parallel()
+	s := startRaw(t)
+	s.call(1, "initialize", json.RawMessage(`{"capabilities":{},"initializationOptions":{"budget":{"sessionTokens":1000}}}`))
+	s.notify("initialized", json.RawMessage("{}"))
+	s.call(2, wire.MethodSessionOpen, json.RawMessage(`{"workspace":{"uri":"file:///w"},"session":"s"}`))
+	events := map[float64]wire.BudgetParams{}
+	id := 3
+	ask := func(method, params string, into any) {
+		t.Helper()
+		reply := s.call(id, method, json.RawMessage(params))
+		id++
+		if reply.Error != nil || json.Unmarshal(reply.Result, into) != nil {
+			t.Fatalf("%s: %+v", method, reply.Error)
+		}
+	}
+	for _, tokens := range []int{100, 50, 300, 600} {
+		var report wire.BudgetReportResult
+		ask(wire.MethodBudgetReport, fmt.Sprintf(`{"session":"s","promptTokens":%d}`, tokens), &report)
+		if tokens < 300 { // no other rule is in force
+			continue
+		}
+		var p wire.BudgetParams
+		if err := json.Unmarshal(s.event(wire.EventBudget), &p); err != nil {
+			t.Fatal(err)
+		}
+		events[p.BudgetPercent] = p
+	}
+	var status wire.BudgetStatusResult
+	ask(wire.MethodBudgetStatus, `{"session":"s"}`, &status)
+	if status.BudgetPercent != 0 || !status.Exceeded || status.Range != "<40%" || status.Rule.Files != "none" || status.Binding.Used != 1050 || status.Binding.Limit != 1000 {
+		t.Errorf("%+v", status)
+	}
+	if e := events[55]; e.Range != "40-60%" || e.Exceeded {
+		t.Errorf("%+v", events)
+	}
+	if e := events[0]; e.Range != "<40%" || !e.Exceeded || e.Binding == nil {
+		t.Errorf("%+v", events)
+	}
+	var built wire.TiersBuildResult
+	ask(wire.MethodTiersBuild, `{"session":"s","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}],"force":[4]}`, &built)
+	var list wire.TiersSnapshotsResult
+	ask(wire.MethodTiersSnapshots, `{"session":"s","onlySession":true,"limit":1}`, &list)
+	if n := list.Snapshots; len(n) != 1 || len(n[0].Tiers) != 4 || n[0].Tiers[3].Tokens != built.Tiers[3].Tokens || n[0].Tiers[3].Items != 2 || n[0].Strategy.BudgetPercent != 0 || !slices.Equal(n[0].Strategy.Forced, []int{4}) || !slices.Equal(n[0].Warnings, []string{"exceeded"}) {
+		t.Errorf("%+v", list)
 	}
 }
