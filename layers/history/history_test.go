@@ -352,6 +352,19 @@ func TestI1_RecentLaws(t *testing.T) {
 		if more := len(out.Kept) - len(always.Kept); messages >= 0 && more > messages || out.Tokens-always.Tokens > room {
 			t.Fatalf("%d messages of %d, %d tokens of %d", more, messages, out.Tokens-always.Tokens, room)
 		}
+		first := map[int]bool{}
+		for _, m := range always.Kept {
+			first[m] = true
+		}
+		ended := false // something was left out that is newer
+		for i := len(l.Units) - 1; i >= 0; i-- {
+			if u := &l.Units[i]; !u.Broken && !first[u.Messages[0]] {
+				if ended && kept[u.Messages[0]] {
+					t.Fatalf("unit %d stays, a newer one goes", i)
+				}
+				ended = ended || !kept[u.Messages[0]]
+			}
+		}
 		wider := l.Recent(-1, l.Tokens)
 		for _, m := range out.Kept {
 			if !slices.Contains(wider.Kept, m) {
