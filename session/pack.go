@@ -224,10 +224,14 @@ func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, 
 	if err != nil {
 		return nil, layers.Input{}, err
 	}
+	passages, err := p.passages(ctx, req)
+	if err != nil {
+		return nil, layers.Input{}, err
+	}
 	return p, p.withBudget(layers.Input{
 		Seed: p.seed(req), Session: session, Sequence: p.view.Seq(), Layout: req.Layout,
 		Policy: p.policy, Settings: ws.settings, Count: p.counter,
-		System: p.system(req.System), Pins: pins, Memory: memory, Stream: p.stream.conversations, Errors: p.stream.errors, Gate: p.stream.gate, Prices: p.prices, Start: p.stream.start,
+		System: p.system(req.System), Pins: pins, Memory: memory, Passages: passages, Stream: p.stream.conversations, Errors: p.stream.errors, Gate: p.stream.gate, Prices: p.prices, Start: p.stream.start,
 		StartSeq: p.stream.startSeq, Profiles: p.stream.spans, WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
 	}, req.Budget), nil
 }

@@ -2850,7 +2850,9 @@ export interface PackBuildParams {
   /**
    * True when no pack before is in a provider's cache, as at the first call after a client's
    * compaction or for another model: the pack is laid out afresh and fills its budget, instead
-   * of keeping the bytes of the pack before in front and leaving room for what comes.
+   * of keeping the bytes of the pack before in front and leaving room for what comes. It
+   * quotes the turns of the workspace that the query is about as far as there is room; in a
+   * chat without tools half of the context is theirs.
    */
   fill?: boolean;
   /**

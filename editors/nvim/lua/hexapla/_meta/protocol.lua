@@ -1547,7 +1547,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field system? hexapla.SystemPrompt # The system branch.
 ---@field task? string # Id of the task; part of the pack's seed. The session when absent.
 ---@field asOf? integer|string # Build as of this sequence number, or as of the newest that was committed at or before this time, an RFC 3339 string such as "2026-01-31T12:00:00Z". The newest when absent, and for a time that has not come yet; not_found for a time before the first commit.
----@field fill? boolean # True when no pack before is in a provider's cache, as at the first call after a client's compaction or for another model: the pack is laid out afresh and fills its budget, instead of keeping the bytes of the pack before in front and leaving room for what comes.
+---@field fill? boolean # True when no pack before is in a provider's cache, as at the first call after a client's compaction or for another model: the pack is laid out afresh and fills its budget, instead of keeping the bytes of the pack before in front and leaving room for what comes. It quotes the turns of the workspace that the query is about as far as there is room; in a chat without tools half of the context is theirs.
 ---@field render? "anthropic-messages"|"openai-chat"|"openai-responses"|"gemini-contents"|"text" # Also give the pack in this shape: "anthropic-messages", "openai-chat", "openai-responses", "gemini-contents" or "text".
 
 ---PackBuildResult is a pack. Pack is in canonical JSON (RFC 8785); checksum is the SHA-256 of
