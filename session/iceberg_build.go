@@ -106,9 +106,16 @@ type tierBuild struct {
 	fileForms           []layers.Form
 }
 
-// planTiers builds the tiers without storing anything.
-func (s *Session) planTiers(ctx context.Context, req *TiersRequest) (TiersReply, error) {
-	reply := TiersReply{Built: true, Tiers: emptyTiers()}
+// planTiers builds the tiers without storing anything. A fault of ours is an error
+// like others, so that it costs the user no call.
+func (s *Session) planTiers(ctx context.Context, req *TiersRequest) (reply TiersReply, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.Workspace.opts.Logf("workspace %s: tiers: a fault of type %T", s.Workspace.ID, fault)
+			err = errors.New("tiers: internal fault")
+		}
+	}()
+	reply = TiersReply{Built: true, Tiers: emptyTiers()}
 	list, err := s.readHistory(&req.HistoryRequest)
 	if err != nil {
 		return reply, err

@@ -24,7 +24,7 @@ func (w *writer) line(depth int, text string) {
 	text = strings.Repeat("  ", min(depth, 8)) + text
 	if len(text) > MaxLine {
 		cut := MaxLine - len("…")
-		for !utf8.RuneStart(text[cut]) {
+		for cut > MaxLine-8 && !utf8.RuneStart(text[cut]) { // what is no UTF-8 has no start
 			cut--
 		}
 		text = text[:cut] + "…"
