@@ -30,7 +30,8 @@ type TierStrategy struct {
 type TierMessages struct {
 	// An open session.
 	Session string `json:"session"`
-	// The messages, as in hexapla/history/prune; the newest is asked now.
+	// The messages, as in hexapla/history/prune; the newest is asked now. More than
+	// 100,000 come back as they are.
 	Messages []json.RawMessage `json:"messages" form:"any"`
 	// What is sent apart from the messages, as in hexapla/history/prune.
 	System json.RawMessage `json:"system,omitempty" form:"any"`

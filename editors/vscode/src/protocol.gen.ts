@@ -3974,7 +3974,10 @@ export interface TierStrategy {
 export interface TierMessages {
   /** An open session. */
   session: string;
-  /** The messages, as in hexapla/history/prune; the newest is asked now. */
+  /**
+   * The messages, as in hexapla/history/prune; the newest is asked now. More than 100,000 come
+   * back as they are.
+   */
   messages: LSPAny[];
   /** What is sent apart from the messages, as in hexapla/history/prune. */
   system?: LSPAny;

@@ -2083,7 +2083,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---TierMessages are an agent's messages before they are put into tiers.
 ---@class hexapla.TierMessages
 ---@field session string # An open session.
----@field messages any[] # The messages, as in hexapla/history/prune; the newest is asked now.
+---@field messages any[] # The messages, as in hexapla/history/prune; the newest is asked now. More than 100,000 come back as they are.
 ---@field system? any # What is sent apart from the messages, as in hexapla/history/prune.
 ---@field model? string # Model whose window bounds the tiers and whose tokenizer counts; the session's when absent.
 ---@field limit? integer # Tokens that the model takes, instead of its context window.
