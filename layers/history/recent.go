@@ -16,7 +16,7 @@ func (l *List) always() []bool {
 	for i := range l.Units {
 		keep[i] = l.Units[i].System || i == newest
 	}
-	for i := newest; i >= 0; i-- {
+	for i := len(l.Units) - 1; i >= 0; i-- { // what the newest belongs to may have begun before
 		if u := &l.Units[i]; u.Opens && (!u.Broken || i == newest) {
 			keep[i] = true
 			break
