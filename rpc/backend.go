@@ -16,11 +16,12 @@ import (
 
 // BackendOptions are what a backend is made of.
 type BackendOptions struct {
-	DataDir string       // where the workspaces' stores lie
-	Log     *slog.Logger // until a client listens; nil discards
-	Now     func() int64 // Unix milliseconds; the system's clock when nil
-	NoIndex bool         // search scans the stores, and no index is opened
-	Random  io.Reader    // where keys of new stores come from; crypto/rand.Reader when nil
+	DataDir  string       // where the workspaces' stores lie
+	Log      *slog.Logger // until a client listens; nil discards
+	Now      func() int64 // Unix milliseconds; the system's clock when nil
+	NoIndex  bool         // search scans the stores, and no index is opened
+	Settings string       // the user's file of limits; "" for none
+	Random   io.Reader    // where keys of new stores come from; crypto/rand.Reader when nil
 }
 
 // NewBackend returns the backend of a server with one client, which has the
@@ -36,6 +37,7 @@ type backend struct {
 	alone   bool             // the host ends with the client
 	service *session.Service // from initialize on, before which no handler is called
 	client  string           // its name, as well
+	pulls   bool             // it can be asked for its settings, as well
 
 	mu   sync.Mutex // guards what follows
 	log  *slog.Logger
@@ -119,6 +121,11 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodHistoryManage:        Typed(b.historyManage),
 		wire.MethodHistoryGet:           Typed(b.historyGet),
 		wire.MethodMetricsGet:           Typed(b.metricsGet),
+		wire.MethodLimitsStatus:         Typed(b.limitsStatus),
+		wire.MethodLimitsBreak:          Typed(b.limitsBreak),
+		wire.MethodLimitsRecover:        Typed(b.limitsRecover),
+		wire.MethodLimitsErrors:         Typed(b.limitsErrors),
+		wire.MethodLimitsRewards:        Typed(b.limitsRewards),
 	}
 }
 
@@ -135,6 +142,7 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		Budget   json.RawMessage `json:"budget"`
 		Tiers    json.RawMessage `json:"tiers"`
 		Trace    json.RawMessage `json:"trace"`
+		Context  json.RawMessage `json:"context_config"`
 	}
 	if info.Options != nil {
 		if err := json.Unmarshal(info.Options, &options); err != nil {
@@ -186,10 +194,13 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	if client.Tiers, err = readTierRules(options.Tiers); err != nil {
 		return err
 	}
+	if client.Context, err = readContextConfig(options.Context); err != nil {
+		return err
+	}
 	if client.Secrets, err = readSecrets(options.Secrets); err != nil {
 		return err
 	}
-	b.client = info.ClientName
+	b.client, b.pulls = info.ClientName, canPull(&info)
 	b.mu.Lock()
 	b.peer, b.log = info.Peer, info.Peer.Log()
 	b.mu.Unlock()

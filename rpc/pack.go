@@ -36,13 +36,14 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 		Session: p.Session, Checksum: reply.Checksum, Sequence: reply.Pack.Sequence, Tokens: reply.Pack.Used(),
 		Available: p.Budget.Total - p.Budget.Reserved, CachedShare: reply.CachedShare, Dropped: len(reply.Pack.Dropped), Lost: lost,
 	})
+	b.tellLimit(p.Session, reply.Limit, reply.Pack.Sequence)
 	b.profileChanged(p.Session, reply.ProfileBefore, reply.Profile, reply.Pack.Sequence)
 	rendered, err := renderingOf(reply.Pack, p.Render)
 	if err != nil {
 		return nil, err
 	}
 	return &wire.PackBuildResult{
-		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical), Stability: stabilityToWire(reply), Loss: loss, Rendering: rendered,
+		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical), Stability: stabilityToWire(reply), Loss: loss, Limit: packLimitToWire(reply.Limit), Rendering: rendered,
 	}, nil
 }
 

@@ -43,6 +43,7 @@ func kindRows() []kindRow {
 		{kind: kindTiers, body: reflect.TypeFor[tiersRecord](), of: ofNone, cut: keepRecord},           // ids, times and names of ours
 		{kind: kindCheckpoint, body: reflect.TypeFor[checkpointRecord](), of: ofNone, cut: keepRecord}, // numbers
 		{kind: kindMessage, body: reflect.TypeFor[messageRecord](), of: ofParent, cut: (*forgetting).cutMessage},
+		{kind: kindLimit, body: reflect.TypeFor[limitRecord](), of: ofNone, cut: keepRecord}, // numbers, and names of the session
 		{kind: kindSession, body: reflect.TypeFor[sessionRecord](), of: ofNone, cut: (*forgetting).cutSession},
 		{kind: kindContext, body: reflect.TypeFor[layers.CurrentContext](), of: ofNone, cut: (*forgetting).cutContext},
 		{kind: kindServed, body: reflect.TypeFor[servedRecord](), of: ofNone, cut: (*forgetting).cutServed},

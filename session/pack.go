@@ -60,7 +60,8 @@ type PackReply struct {
 	Profile      ProfileState // that the pack was built under
 	// ProfileBefore is the profile of the pack before, where that was another one.
 	ProfileBefore layers.ProfileName
-	Loss          *PackLoss // what that pack showed and this one does not; nil if there is nothing
+	Limit         *PackLimit // nil where none is set
+	Loss          *PackLoss  // what that pack showed and this one does not; nil if there is nothing
 }
 
 // maxBudget bounds the tokens of a budget.
@@ -107,11 +108,19 @@ func (r *PackRequest) check() error {
 func (s *Session) BuildPack(ctx context.Context, req PackRequest) (PackReply, error) {
 	s.fill(&req)
 	start := s.Workspace.opts.Ticks()
-	reply, err := s.Workspace.buildPack(ctx, s.ID, req)
+	var reply PackReply
+	limit, err := s.withinLimit(&req, func() (err error) {
+		reply, err = s.Workspace.buildPack(ctx, s.ID, req)
+		return err
+	})
 	if err != nil {
 		return reply, err
 	}
+	before := s.newestPack(reply.Pack.Layout)
 	measures := s.compare(ctx, &reply)
+	if reply.Limit = limit; limit != nil {
+		limit.told(ctx, s, reply.Pack, before)
+	}
 	measures.Micros = s.Workspace.opts.Ticks() - start
 	s.Workspace.audit(s.ID, req, &reply, measures)
 	return reply, nil

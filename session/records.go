@@ -38,6 +38,7 @@ const (
 	kindTiers         = "tiers"
 	kindCheckpoint    = "checkpoint"
 	kindMessage       = "message"
+	kindLimit         = "limit"
 )
 
 // Counters of a workspace.

@@ -10,6 +10,8 @@ import (
 	"hexapla/layers"
 	"hexapla/layers/iceberg"
 	"hexapla/layers/scrub"
+	"hexapla/layers/tokens"
+	"hexapla/session/contextconfig"
 	"hexapla/session/registry"
 	"hexapla/session/trace"
 	"hexapla/storage"
@@ -30,7 +32,9 @@ type Options struct {
 	Ticks    func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
 	Logf     func(format string, args ...any) // never given content; may be nil
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
+	Settings string                           // the user's file of limits; "" for none
 	Random   io.Reader                        // where keys of new stores come from; crypto/rand.Reader when nil
+	Tokens   *tokens.Registry                 // counts; one of its own when nil. Its tables take 10 MiB, which services may share
 }
 
 // Service is what one client has open: its sessions, in workspaces that it may
@@ -48,7 +52,9 @@ type Service struct {
 	closed     bool
 	workspaces map[string]*Workspace // by id
 	sessions   map[string]*Session   // by id
-	scrubbers  map[*storage.Store]*scrub.Scrubber
+	// configuration is what the client sets about limits.
+	configuration []byte
+	scrubbers     map[*storage.Store]*scrub.Scrubber
 }
 
 // New returns a Service without open workspaces, which it shares with nobody.
@@ -64,6 +70,7 @@ type Session struct {
 	Workspace *Workspace
 
 	service  *Service
+	context  *contextconfig.Sources // what is set about limits
 	mu       sync.Mutex
 	model    string
 	last     map[layers.Layout]*lastPack // the pack before, to compare with
@@ -145,7 +152,7 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	}
 	session, ok := s.sessions[reply.Session]
 	if !ok {
-		session = &Session{ID: reply.Session, Workspace: ws, service: s, last: map[layers.Layout]*lastPack{}}
+		session = &Session{ID: reply.Session, Workspace: ws, service: s, context: s.contextOf(req.URI), last: map[layers.Layout]*lastPack{}}
 		s.sessions[reply.Session] = session
 	}
 	session.mu.Lock()

@@ -58,11 +58,13 @@ type ClientOptions struct {
 	Budget   BudgetLimits                     // what sessions and users may use
 	Tiers    iceberg.Rules                    // the zero value means iceberg.Default
 	Tracing  Tracing                          // where spans go
+	Context  []byte                           // what is set about limits, as contextconfig.Read takes it; nil for nothing
 	Logf     func(format string, args ...any) // never given content; may be nil
 }
 
-// NewWorkspaces returns none so far. Of the options, the data folder, the clocks
-// and the log for what concerns no client count here.
+// NewWorkspaces returns none so far. Of the options, the data folder, the clocks,
+// the counts, the rules for who has none of his own and the log for what concerns
+// no client count here.
 func NewWorkspaces(opts Options) *Workspaces {
 	if opts.Now == nil {
 		opts.Now = func() int64 { return time.Now().UnixMilli() }
@@ -77,7 +79,14 @@ func NewWorkspaces(opts Options) *Workspaces {
 	if opts.Random == nil {
 		opts.Random = rand.Reader
 	}
-	w := &Workspaces{opts: opts, tokens: tokens.NewRegistry(), loaded: map[string]*opening{}, places: openRegistry(opts.DataDir, opts.Now, opts.Logf)}
+	if opts.Tokens == nil {
+		opts.Tokens = tokens.NewRegistry()
+	}
+	w := &Workspaces{opts: opts, tokens: opts.Tokens, loaded: map[string]*opening{}, places: openRegistry(opts.DataDir, opts.Now, opts.Logf)}
+	if opts.Secrets != nil { // a single client's; the default ones are for nobody
+		w.rules = func() *scrub.Rules { return opts.Secrets }
+		return w
+	}
 	w.rules = sync.OnceValue(func() *scrub.Rules {
 		rules, err := scrub.Compile(scrub.DefaultSettings())
 		if err != nil { // the built-in rules are the program's own
@@ -107,7 +116,7 @@ func (w *Workspaces) Client(opts ClientOptions) *Service {
 		opts.Logf = func(string, ...any) {}
 	}
 	s := &Service{
-		shared: w, client: opts, workspaces: map[string]*Workspace{}, sessions: map[string]*Session{},
+		shared: w, client: opts, configuration: opts.Context, workspaces: map[string]*Workspace{}, sessions: map[string]*Session{},
 		scrubbers: map[*storage.Store]*scrub.Scrubber{},
 	}
 	s.foreign = sync.OnceValue(func() *scrub.Scrubber {

@@ -85,6 +85,9 @@ type PackBuildResult struct {
 	// What the session's pack before showed and this one does not, or in less
 	// detail; absent when that is nothing. Not part of the checksum.
 	Loss *PackLoss `json:"loss,omitempty"`
+	// What the limit of the session's agent did to it; absent where none is set. Not
+	// part of the checksum.
+	Limit *PackLimit `json:"limit,omitempty"`
 	// The pack in the shape asked for with render. Not part of the checksum.
 	Rendering *Rendering `json:"rendering,omitempty"`
 	// What was replaced in the parameters, by family: secrets and personal data.

@@ -60,6 +60,17 @@ import type {
   LearningGetResult,
   LearningResetParams,
   LearningResetResult,
+  LimitsBreakParams,
+  LimitsBreakResult,
+  LimitsErrorsParams,
+  LimitsErrorsResult,
+  LimitsParams,
+  LimitsRecoverParams,
+  LimitsRecoverResult,
+  LimitsRewardsParams,
+  LimitsRewardsResult,
+  LimitsStatusParams,
+  LimitsStatusResult,
   MemoryCheckpointsParams,
   MemoryCheckpointsResult,
   MemoryDiffParams,
@@ -126,6 +137,7 @@ import type {
   SessionOpenParams,
   SessionOpenResult,
   SummarizedParams,
+  TaskParams,
   TiersBuildParams,
   TiersBuildResult,
   TiersCompareParams,
@@ -6387,9 +6399,667 @@ export const budgetStatusMonthResult = {
     "sequence": 112
   } satisfies BudgetStatusResult;
 
+// testdata/protocol/examples/limits-status/default.json
+export const limitsStatusDefaultParams = {"session": "main"} satisfies LimitsStatusParams;
+export const limitsStatusDefaultResult = {
+    "limit": 5000,
+    "warning": 4000,
+    "source": "default",
+    "p1": false,
+    "agent": "coder",
+    "floor": 3500,
+    "packs": false,
+    "used": 395,
+    "pressure": {"warnings": 0, "overHits": 0, "loopFactor": 0},
+    "chain": [
+      "summarize_old",
+      "prioritize_recent",
+      "content_type_chunking",
+      "discard_low_rel",
+      "hybrid"
+    ],
+    "recoveryMode": "fresh_start",
+    "retry": [
+      {"maxAttempts": 3, "backoffBaseSeconds": 5, "maxDelaySeconds": 60},
+      {"tool": "askQuestion", "maxAttempts": 4, "backoffBaseSeconds": 10, "maxDelaySeconds": 60}
+    ],
+    "progress": {"show": true, "detailLevel": "normal", "autoHideSeconds": 3, "highlightP1": true},
+    "settings": [],
+    "problems": [],
+    "sequence": 112
+  } satisfies LimitsStatusResult;
+
+// testdata/protocol/examples/limits-status/priority.json
+export const limitsStatusPriorityParams = {"session": "main", "llm": "cloud_grok", "p1": true} satisfies LimitsStatusParams;
+export const limitsStatusPriorityResult = {
+    "limit": 9600,
+    "warning": 7680,
+    "source": "llm",
+    "llm": "cloud_grok",
+    "p1": true,
+    "agent": "coder",
+    "floor": 3500,
+    "packs": false,
+    "used": 395,
+    "pressure": {"warnings": 0, "overHits": 0, "loopFactor": 0},
+    "chain": [
+      "summarize_old",
+      "prioritize_recent",
+      "content_type_chunking",
+      "discard_low_rel",
+      "hybrid"
+    ],
+    "recoveryMode": "fresh_start",
+    "retry": [
+      {"maxAttempts": 3, "backoffBaseSeconds": 5, "maxDelaySeconds": 60},
+      {"tool": "askQuestion", "maxAttempts": 4, "backoffBaseSeconds": 10, "maxDelaySeconds": 60}
+    ],
+    "progress": {"show": true, "detailLevel": "normal", "autoHideSeconds": 3, "highlightP1": true},
+    "settings": [],
+    "problems": [],
+    "sequence": 112
+  } satisfies LimitsStatusResult;
+
+// testdata/protocol/examples/limits-status/unknown.json
+export const limitsStatusUnknownError = {"kind": "invalid_params", "retryable": false, "committed": "no", "path": "llm"} satisfies ErrorData;
+
+// testdata/protocol/examples/limits-break/within.json
+export const limitsBreakWithinParams = {
+    "session": "main",
+    "units": [
+      {
+        "id": "code-1",
+        "type": "code",
+        "name": "reader.go",
+        "content": "package reader\n\n// Close closes the file.\nfunc (r *Reader) Close() error {\n\treturn r.file.Close() // \"//\" in a string stays\n}\n"
+      },
+      {"id": "todo-1", "type": "message", "content": "Never lose a record.\n", "priority": 1}
+    ],
+    "key": "break-1"
+  } satisfies LimitsBreakParams;
+export const limitsBreakWithinResult = {
+    "limit": 5000,
+    "warning": 4000,
+    "source": "default",
+    "p1": false,
+    "agent": "coder",
+    "units": [
+      {
+        "id": "code-1",
+        "type": "code",
+        "name": "reader.go",
+        "content": "package reader\n\n// Close closes the file.\nfunc (r *Reader) Close() error {\n\treturn r.file.Close() // \"//\" in a string stays\n}\n",
+        "tokens": 33
+      },
+      {
+        "id": "todo-1",
+        "type": "message",
+        "content": "Never lose a record.\n",
+        "priority": 1,
+        "tokens": 5
+      }
+    ],
+    "fates": [{"action": "kept", "unit": 0}, {"action": "kept", "unit": 1}],
+    "steps": [],
+    "before": 38,
+    "after": 38,
+    "estimate": false,
+    "success": true,
+    "coherence": 1,
+    "priorityPreserved": 1,
+    "errors": [],
+    "reward": 1.2,
+    "pressure": {"warnings": 0, "overHits": 0, "loopFactor": 0},
+    "sequence": 113
+  } satisfies LimitsBreakResult;
+
+// testdata/protocol/examples/limits-break/over.json
+export const limitsBreakOverParams = {
+    "session": "main",
+    "limit": 3500,
+    "units": [
+      {"id": "plan-1", "type": "plan_ref", "content": "Plan: flush the reader before it closes.\n"},
+      {
+        "id": "log-1",
+        "type": "log",
+        "content": "2026-03-02T09:00:00Z worker 0 wrote block 0 of the ledger in 2 ms\n2026-03-02T09:01:00Z worker 1 wrote block 1 of the ledger in 9 ms\n2026-03-02T09:02:00Z worker 2 wrote block 2 of the ledger in 3 ms\n2026-03-02T09:03:00Z worker 0 wrote block 3 of the ledger in 10 ms\n2026-03-02T09:04:00Z worker 1 wrote block 4 of the ledger in 4 ms\n2026-03-02T09:05:00Z worker 2 wrote block 5 of the ledger in 11 ms\n2026-03-02T09:06:00Z worker 0 wrote block 6 of the ledger in 5 ms\n2026-03-02T09:07:00Z worker 1 wrote block 7 of the ledger in 12 ms\n2026-03-02T09:08:00Z worker 2 wrote block 8 of the ledger in 6 ms\n2026-03-02T09:09:00Z worker 0 wrote block 9 of the ledger in 13 ms\n2026-03-02T09:10:00Z worker 1 wrote block 10 of the ledger in 7 ms\n2026-03-02T09:11:00Z worker 2 wrote block 11 of the ledger in 14 ms\n2026-03-02T09:12:00Z worker 0 wrote block 12 of the ledger in 8 ms\n2026-03-02T09:13:00Z worker 1 wrote block 13 of the ledger in 2 ms\n2026-03-02T09:14:00Z worker 2 wrote block 14 of the ledger in 9 ms\n2026-03-02T09:15:00Z worker 0 wrote block 15 of the ledger in 3 ms\n2026-03-02T09:16:00Z worker 1 wrote block 16 of the ledger in 10 ms\n2026-03-02T09:17:00Z worker 2 wrote block 17 of the ledger in 4 ms\n2026-03-02T09:18:00Z worker 0 wrote block 18 of the ledger in 11 ms\n2026-03-02T09:19:00Z worker 1 wrote block 19 of the ledger in 5 ms\n2026-03-02T09:20:00Z worker 2 wrote block 20 of the ledger in 12 ms\n2026-03-02T09:21:00Z worker 0 wrote block 21 of the ledger in 6 ms\n2026-03-02T09:22:00Z worker 1 wrote block 22 of the ledger in 13 ms\n2026-03-02T09:23:00Z worker 2 wrote block 23 of the ledger in 7 ms\n2026-03-02T09:24:00Z worker 0 wrote block 24 of the ledger in 14 ms\n2026-03-02T09:25:00Z worker 1 wrote block 25 of the ledger in 8 ms\n2026-03-02T09:26:00Z worker 2 wrote block 26 of the ledger in 2 ms\n2026-03-02T09:27:00Z worker 0 wrote block 27 of the ledger in 9 ms\n2026-03-02T09:28:00Z worker 1 wrote block 28 of the ledger in 3 ms\n2026-03-02T09:29:00Z worker 2 wrote block 29 of the ledger in 10 ms\n2026-03-02T09:30:00Z worker 0 wrote block 30 of the ledger in 4 ms\n2026-03-02T09:31:00Z worker 1 wrote block 31 of the ledger in 11 ms\n2026-03-02T09:32:00Z worker 2 wrote block 32 of the ledger in 5 ms\n2026-03-02T09:33:00Z worker 0 wrote block 33 of the ledger in 12 ms\n2026-03-02T09:34:00Z worker 1 wrote block 34 of the ledger in 6 ms\n2026-03-02T09:35:00Z worker 2 wrote block 35 of the ledger in 13 ms\n2026-03-02T09:36:00Z worker 0 wrote block 36 of the ledger in 7 ms\n2026-03-02T09:37:00Z worker 1 wrote block 37 of the ledger in 14 ms\n2026-03-02T09:38:00Z worker 2 wrote block 38 of the ledger in 8 ms\n2026-03-02T09:39:00Z worker 0 wrote block 39 of the ledger in 2 ms\n2026-03-02T09:40:00Z worker 1 wrote block 40 of the ledger in 9 ms\n2026-03-02T09:41:00Z worker 2 wrote block 41 of the ledger in 3 ms\n2026-03-02T09:42:00Z worker 0 wrote block 42 of the ledger in 10 ms\n2026-03-02T09:43:00Z worker 1 wrote block 43 of the ledger in 4 ms\n2026-03-02T09:44:00Z worker 2 wrote block 44 of the ledger in 11 ms\n2026-03-02T09:45:00Z worker 0 wrote block 45 of the ledger in 5 ms\n2026-03-02T09:46:00Z worker 1 wrote block 46 of the ledger in 12 ms\n2026-03-02T09:47:00Z worker 2 wrote block 47 of the ledger in 6 ms\n2026-03-02T09:48:00Z worker 0 wrote block 48 of the ledger in 13 ms\n2026-03-02T09:49:00Z worker 1 wrote block 49 of the ledger in 7 ms\n2026-03-02T09:50:00Z worker 2 wrote block 50 of the ledger in 14 ms\n2026-03-02T09:51:00Z worker 0 wrote block 51 of the ledger in 8 ms\n2026-03-02T09:52:00Z worker 1 wrote block 52 of the ledger in 2 ms\n2026-03-02T09:53:00Z worker 2 wrote block 53 of the ledger in 9 ms\n2026-03-02T09:54:00Z worker 0 wrote block 54 of the ledger in 3 ms\n2026-03-02T09:55:00Z worker 1 wrote block 55 of the ledger in 10 ms\n2026-03-02T09:56:00Z worker 2 wrote block 56 of the ledger in 4 ms\n2026-03-02T09:57:00Z worker 0 wrote block 57 of the ledger in 11 ms\n2026-03-02T09:58:00Z worker 1 wrote block 58 of the ledger in 5 ms\n2026-03-02T09:59:00Z worker 2 wrote block 59 of the ledger in 12 ms\n2026-03-02T09:00:00Z worker 0 wrote block 60 of the ledger in 6 ms\n2026-03-02T09:01:00Z worker 1 wrote block 61 of the ledger in 13 ms\n2026-03-02T09:02:00Z worker 2 wrote block 62 of the ledger in 7 ms\n2026-03-02T09:03:00Z worker 0 wrote block 63 of the ledger in 14 ms\n2026-03-02T09:04:00Z worker 1 wrote block 64 of the ledger in 8 ms\n2026-03-02T09:05:00Z worker 2 wrote block 65 of the ledger in 2 ms\n2026-03-02T09:06:00Z worker 0 wrote block 66 of the ledger in 9 ms\n2026-03-02T09:07:00Z worker 1 wrote block 67 of the ledger in 3 ms\n2026-03-02T09:08:00Z worker 2 wrote block 68 of the ledger in 10 ms\n2026-03-02T09:09:00Z worker 0 wrote block 69 of the ledger in 4 ms\n2026-03-02T09:10:00Z worker 1 wrote block 70 of the ledger in 11 ms\n2026-03-02T09:11:00Z worker 2 wrote block 71 of the ledger in 5 ms\n2026-03-02T09:12:00Z worker 0 wrote block 72 of the ledger in 12 ms\n2026-03-02T09:13:00Z worker 1 wrote block 73 of the ledger in 6 ms\n2026-03-02T09:14:00Z worker 2 wrote block 74 of the ledger in 13 ms\n2026-03-02T09:15:00Z worker 0 wrote block 75 of the ledger in 7 ms\n2026-03-02T09:16:00Z worker 1 wrote block 76 of the ledger in 14 ms\n2026-03-02T09:17:00Z worker 2 wrote block 77 of the ledger in 8 ms\n2026-03-02T09:18:00Z worker 0 wrote block 78 of the ledger in 2 ms\n2026-03-02T09:19:00Z worker 1 wrote block 79 of the ledger in 9 ms\n2026-03-02T09:20:00Z worker 2 wrote block 80 of the ledger in 3 ms\n2026-03-02T09:21:00Z worker 0 wrote block 81 of the ledger in 10 ms\n2026-03-02T09:22:00Z worker 1 wrote block 82 of the ledger in 4 ms\n2026-03-02T09:23:00Z worker 2 wrote block 83 of the ledger in 11 ms\n2026-03-02T09:24:00Z worker 0 wrote block 84 of the ledger in 5 ms\n2026-03-02T09:25:00Z worker 1 wrote block 85 of the ledger in 12 ms\n2026-03-02T09:26:00Z worker 2 wrote block 86 of the ledger in 6 ms\n2026-03-02T09:27:00Z worker 0 wrote block 87 of the ledger in 13 ms\n2026-03-02T09:28:00Z worker 1 wrote block 88 of the ledger in 7 ms\n2026-03-02T09:29:00Z worker 2 wrote block 89 of the ledger in 14 ms\n2026-03-02T09:30:00Z worker 0 wrote block 90 of the ledger in 8 ms\n2026-03-02T09:31:00Z worker 1 wrote block 91 of the ledger in 2 ms\n2026-03-02T09:32:00Z worker 2 wrote block 92 of the ledger in 9 ms\n2026-03-02T09:33:00Z worker 0 wrote block 93 of the ledger in 3 ms\n2026-03-02T09:34:00Z worker 1 wrote block 94 of the ledger in 10 ms\n2026-03-02T09:35:00Z worker 2 wrote block 95 of the ledger in 4 ms\n2026-03-02T09:36:00Z worker 0 wrote block 96 of the ledger in 11 ms\n2026-03-02T09:37:00Z worker 1 wrote block 97 of the ledger in 5 ms\n2026-03-02T09:38:00Z worker 2 wrote block 98 of the ledger in 12 ms\n2026-03-02T09:39:00Z worker 0 wrote block 99 of the ledger in 6 ms\n2026-03-02T09:40:00Z worker 1 wrote block 100 of the ledger in 13 ms\n2026-03-02T09:41:00Z worker 2 wrote block 101 of the ledger in 7 ms\n2026-03-02T09:42:00Z worker 0 wrote block 102 of the ledger in 14 ms\n2026-03-02T09:43:00Z worker 1 wrote block 103 of the ledger in 8 ms\n2026-03-02T09:44:00Z worker 2 wrote block 104 of the ledger in 2 ms\n2026-03-02T09:45:00Z worker 0 wrote block 105 of the ledger in 9 ms\n2026-03-02T09:46:00Z worker 1 wrote block 106 of the ledger in 3 ms\n2026-03-02T09:47:00Z worker 2 wrote block 107 of the ledger in 10 ms\n2026-03-02T09:48:00Z worker 0 wrote block 108 of the ledger in 4 ms\n2026-03-02T09:49:00Z worker 1 wrote block 109 of the ledger in 11 ms\n2026-03-02T09:50:00Z worker 2 wrote block 110 of the ledger in 5 ms\n2026-03-02T09:51:00Z worker 0 wrote block 111 of the ledger in 12 ms\n"
+      },
+      {
+        "id": "msg-1",
+        "type": "message",
+        "content": "In step 0.0 the parser reads the index before the cache is folded. In step 0.1 the daemon reads the socket before the ledger is folded. In step 0.2 the budget reads the window before the snapshot is folded. In step 0.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "msg-2",
+        "type": "message",
+        "content": "In step 1.0 the parser reads the index before the cache is folded. In step 1.1 the daemon reads the socket before the ledger is folded. In step 1.2 the budget reads the window before the snapshot is folded. In step 1.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "msg-3",
+        "type": "message",
+        "content": "In step 2.0 the parser reads the index before the cache is folded. In step 2.1 the daemon reads the socket before the ledger is folded. In step 2.2 the budget reads the window before the snapshot is folded. In step 2.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "msg-4",
+        "type": "message",
+        "content": "In step 3.0 the parser reads the index before the cache is folded. In step 3.1 the daemon reads the socket before the ledger is folded. In step 3.2 the budget reads the window before the snapshot is folded. In step 3.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "msg-5",
+        "type": "message",
+        "content": "In step 4.0 the parser reads the index before the cache is folded. In step 4.1 the daemon reads the socket before the ledger is folded. In step 4.2 the budget reads the window before the snapshot is folded. In step 4.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "msg-6",
+        "type": "message",
+        "content": "In step 5.0 the parser reads the index before the cache is folded. In step 5.1 the daemon reads the socket before the ledger is folded. In step 5.2 the budget reads the window before the snapshot is folded. In step 5.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "code-1",
+        "type": "code",
+        "name": "reader.go",
+        "content": "package reader\n\n// Close closes the file.\nfunc (r *Reader) Close() error {\n\treturn r.file.Close() // \"//\" in a string stays\n}\n"
+      },
+      {"id": "todo-1", "type": "message", "content": "Never lose a record.\n", "priority": 1}
+    ],
+    "about": "Why does the reader lose its last record?",
+    "priorityAreas": ["To Do List"],
+    "key": "break-2"
+  } satisfies LimitsBreakParams;
+export const limitsBreakOverResult = {
+    "limit": 3500,
+    "warning": 2800,
+    "source": "default",
+    "p1": false,
+    "agent": "coder",
+    "units": [
+      {
+        "id": "plan-1",
+        "type": "plan_ref",
+        "content": "Plan: flush the reader before it closes.\n",
+        "tokens": 9
+      },
+      {
+        "id": "log-1",
+        "type": "log",
+        "content": "2026-03-02T09:00:00Z worker 0 wrote block 0 of the ledger in 2 ms\n2026-03-02T09:01:00Z worker 1 wrote block 1 of the ledger in 9 ms\n2026-03-02T09:02:00Z worker 2 wrote block 2 of the ledger in 3 ms\n2026-03-02T09:03:00Z worker 0 wrote block 3 of the ledger in 10 ms\n2026-03-02T09:04:00Z worker 1 wrote block 4 of the ledger in 4 ms\n2026-03-02T09:05:00Z worker 2 wrote block 5 of the ledger in 11 ms\n2026-03-02T09:06:00Z worker 0 wrote block 6 of the ledger in 5 ms\n2026-03-02T09:07:00Z worker 1 wrote block 7 of the ledger in 12 ms\n2026-03-02T09:08:00Z worker 2 wrote block 8 of the ledger in 6 ms\n2026-03-02T09:09:00Z worker 0 wrote block 9 of the ledger in 13 ms\n2026-03-02T09:10:00Z worker 1 wrote block 10 of the ledger in 7 ms\n2026-03-02T09:11:00Z worker 2 wrote block 11 of the ledger in 14 ms\n2026-03-02T09:12:00Z worker 0 wrote block 12 of the ledger in 8 ms\n2026-03-02T09:13:00Z worker 1 wrote block 13 of the ledger in 2 ms\n2026-03-02T09:14:00Z worker 2 wrote block 14 of the ledger in 9 ms\n2026-03-02T09:15:00Z worker 0 wrote block 15 of the ledger in 3 ms\n2026-03-02T09:16:00Z worker 1 wrote block 16 of the ledger in 10 ms\n2026-03-02T09:17:00Z worker 2 wrote block 17 of the ledger in 4 ms\n2026-03-02T09:18:00Z worker 0 wrote block 18 of the ledger in 11 ms\n2026-03-02T09:19:00Z worker 1 wrote block 19 of the ledger in 5 ms\n[5528 bytes, 82 lines left out]\n2026-03-02T09:42:00Z worker 0 wrote block 102 of the ledger in 14 ms\n2026-03-02T09:43:00Z worker 1 wrote block 103 of the ledger in 8 ms\n2026-03-02T09:44:00Z worker 2 wrote block 104 of the ledger in 2 ms\n2026-03-02T09:45:00Z worker 0 wrote block 105 of the ledger in 9 ms\n2026-03-02T09:46:00Z worker 1 wrote block 106 of the ledger in 3 ms\n2026-03-02T09:47:00Z worker 2 wrote block 107 of the ledger in 10 ms\n2026-03-02T09:48:00Z worker 0 wrote block 108 of the ledger in 4 ms\n2026-03-02T09:49:00Z worker 1 wrote block 109 of the ledger in 11 ms\n2026-03-02T09:50:00Z worker 2 wrote block 110 of the ledger in 5 ms\n2026-03-02T09:51:00Z worker 0 wrote block 111 of the ledger in 12 ms\n",
+        "tokens": 851
+      },
+      {
+        "id": "msg-1",
+        "type": "message",
+        "content": "In step 0.0 the parser reads the index before the cache is folded. In step 0.1 the daemon reads the socket before the ledger is folded. In step 0.2 the budget reads the window before the snapshot is folded. In step 0.3 the scheduler reads the parser before the index is folded.\n",
+        "tokens": 68
+      },
+      {
+        "id": "msg-2",
+        "type": "message",
+        "content": "In step 1.0 the parser reads the index before the cache is folded. In step 1.1 the daemon reads the socket before the ledger is folded. In step 1.2 the budget reads the window before the snapshot is folded. In step 1.3 the scheduler reads the parser before the index is folded.\n",
+        "tokens": 68
+      },
+      {
+        "id": "msg-3",
+        "type": "message",
+        "content": "In step 2.0 the parser reads the index before the cache is folded. In step 2.1 the daemon reads the socket before the ledger is folded. In step 2.2 the budget reads the window before the snapshot is folded. In step 2.3 the scheduler reads the parser before the index is folded.\n",
+        "tokens": 68
+      },
+      {
+        "id": "msg-4",
+        "type": "message",
+        "content": "In step 3.0 the parser reads the index before the cache is folded. In step 3.1 the daemon reads the socket before the ledger is folded. In step 3.2 the budget reads the window before the snapshot is folded. In step 3.3 the scheduler reads the parser before the index is folded.\n",
+        "tokens": 68
+      },
+      {
+        "id": "msg-5",
+        "type": "message",
+        "content": "In step 4.0 the parser reads the index before the cache is folded. In step 4.1 the daemon reads the socket before the ledger is folded. In step 4.2 the budget reads the window before the snapshot is folded. In step 4.3 the scheduler reads the parser before the index is folded.\n",
+        "tokens": 68
+      },
+      {
+        "id": "msg-6",
+        "type": "message",
+        "content": "In step 5.0 the parser reads the index before the cache is folded. In step 5.1 the daemon reads the socket before the ledger is folded. In step 5.2 the budget reads the window before the snapshot is folded. In step 5.3 the scheduler reads the parser before the index is folded.\n",
+        "tokens": 68
+      },
+      {
+        "id": "code-1",
+        "type": "code",
+        "name": "reader.go",
+        "content": "package reader\n\n// Close closes the file.\nfunc (r *Reader) Close() error {\n\treturn r.file.Close() // \"//\" in a string stays\n}\n",
+        "tokens": 33
+      },
+      {
+        "id": "todo-1",
+        "type": "message",
+        "content": "Never lose a record.\n",
+        "priority": 1,
+        "tokens": 5
+      }
+    ],
+    "fates": [
+      {"action": "kept", "unit": 0},
+      {
+        "action": "compressed",
+        "strategy": "content_type_chunking",
+        "unit": 1,
+        "archived": "ma04baca38d3a16de"
+      },
+      {"action": "kept", "unit": 2},
+      {"action": "kept", "unit": 3},
+      {"action": "kept", "unit": 4},
+      {"action": "kept", "unit": 5},
+      {"action": "kept", "unit": 6},
+      {"action": "kept", "unit": 7},
+      {"action": "kept", "unit": 8},
+      {"action": "kept", "unit": 9}
+    ],
+    "steps": [
+      {
+        "round": 1,
+        "strategy": "summarize_old",
+        "before": 3591,
+        "after": 465,
+        "coherence": 0.548894,
+        "undone": true
+      },
+      {
+        "round": 1,
+        "strategy": "prioritize_recent",
+        "before": 3591,
+        "after": 464,
+        "coherence": 0.54801,
+        "undone": true
+      },
+      {
+        "round": 1,
+        "strategy": "content_type_chunking",
+        "before": 3591,
+        "after": 1306,
+        "coherence": 0.950812,
+        "undone": false
+      }
+    ],
+    "before": 3591,
+    "after": 1306,
+    "estimate": false,
+    "success": true,
+    "coherence": 0.950812,
+    "priorityPreserved": 1,
+    "errors": ["TOKEN_LIMIT_EXCEEDED"],
+    "reward": 1.3663,
+    "pressure": {"warnings": 1, "overHits": 1, "loopFactor": 0.333333},
+    "sequence": 115
+  } satisfies LimitsBreakResult;
+
+// testdata/protocol/examples/event-limits/detection.json
+export const eventLimitsDetectionParams = {
+    "session": "main",
+    "phase": "detection",
+    "progress": 100,
+    "message": "Checking context length…",
+    "icon": "sync~spin",
+    "color": "#FF9800",
+    "priority": {"priority": 1, "label": "P1: To Do List", "color": "#4CAF50"},
+    "tokens": 3591,
+    "limit": 3500,
+    "pack": false,
+    "show": {"show": true, "detailLevel": "normal", "autoHideSeconds": 3, "highlightP1": true}
+  } satisfies LimitsParams;
+
+// testdata/protocol/examples/limits-recover/reset.json
+export const limitsRecoverResetParams = {
+    "session": "main",
+    "units": [
+      {
+        "id": "msg-1",
+        "type": "message",
+        "content": "In step 0.0 the parser reads the index before the cache is folded. In step 0.1 the daemon reads the socket before the ledger is folded. In step 0.2 the budget reads the window before the snapshot is folded. In step 0.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "msg-2",
+        "type": "message",
+        "content": "In step 1.0 the parser reads the index before the cache is folded. In step 1.1 the daemon reads the socket before the ledger is folded. In step 1.2 the budget reads the window before the snapshot is folded. In step 1.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "msg-3",
+        "type": "message",
+        "content": "In step 2.0 the parser reads the index before the cache is folded. In step 2.1 the daemon reads the socket before the ledger is folded. In step 2.2 the budget reads the window before the snapshot is folded. In step 2.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "msg-4",
+        "type": "message",
+        "content": "In step 3.0 the parser reads the index before the cache is folded. In step 3.1 the daemon reads the socket before the ledger is folded. In step 3.2 the budget reads the window before the snapshot is folded. In step 3.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "msg-5",
+        "type": "message",
+        "content": "In step 4.0 the parser reads the index before the cache is folded. In step 4.1 the daemon reads the socket before the ledger is folded. In step 4.2 the budget reads the window before the snapshot is folded. In step 4.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "msg-6",
+        "type": "message",
+        "content": "In step 5.0 the parser reads the index before the cache is folded. In step 5.1 the daemon reads the socket before the ledger is folded. In step 5.2 the budget reads the window before the snapshot is folded. In step 5.3 the scheduler reads the parser before the index is folded.\n"
+      },
+      {
+        "id": "code-1",
+        "type": "code",
+        "name": "reader.go",
+        "content": "package reader\n\n// Close closes the file.\nfunc (r *Reader) Close() error {\n\treturn r.file.Close() // \"//\" in a string stays\n}\n"
+      },
+      {"id": "todo-1", "type": "message", "content": "Never lose a record.\n", "priority": 1}
+    ],
+    "task": "T-17",
+    "trigger": "reset",
+    "key": "recover-1"
+  } satisfies LimitsRecoverParams;
+export const limitsRecoverResetResult = {
+    "limit": 5000,
+    "warning": 4000,
+    "source": "default",
+    "p1": false,
+    "agent": "coder",
+    "units": [
+      {
+        "id": "handover-fresh",
+        "type": "summary",
+        "content": "Resuming from overflow:\n- In step 0.0 the parser reads the index before the cache is folded. In step 0.1 the daemon reads the socket before the ledger is folded.\n- In step 1.0 the parser reads the index before the cache is folded. In step 1.1 the daemon reads the socket before the ledger is folded.\n- In step 2.0 the parser reads the index before the cache is folded. In step 2.1 the daemon reads the socket before the ledger is folded.\n- In step 3.0 the parser reads the index before the cache is folded. In step 3.1 the daemon reads the socket before the ledger is folded.\n- In step 4.0 the parser reads the index before the cache is folded. In step 4.1 the daemon reads the socket before the ledger is folded.\n- In step 5.0 the parser reads the index before the cache is folded. In step 5.1 the daemon reads the socket before the ledger is folded.\n- read reader.go, 6 lines, defines Close\n- Never lose a record.\nContinue task T-17.\n",
+        "priority": 1,
+        "tokens": 239
+      },
+      {
+        "id": "todo-1",
+        "type": "message",
+        "content": "Never lose a record.\n",
+        "priority": 1,
+        "tokens": 5
+      }
+    ],
+    "fates": [
+      {"action": "summarized", "unit": 0, "archived": "m9fe0864a0c2ec261"},
+      {"action": "summarized", "unit": 0, "archived": "m9a2f5e889697dce0"},
+      {"action": "summarized", "unit": 0, "archived": "m09643356e380e617"},
+      {"action": "summarized", "unit": 0, "archived": "m1a46e6527981df57"},
+      {"action": "summarized", "unit": 0, "archived": "m83a63f164676274d"},
+      {"action": "summarized", "unit": 0, "archived": "m356504a1a9a4b8b6"},
+      {"action": "summarized", "unit": 0, "archived": "m338bc32758152d55"},
+      {"action": "kept", "unit": 1}
+    ],
+    "steps": [],
+    "before": 446,
+    "after": 244,
+    "estimate": false,
+    "success": true,
+    "coherence": 0.942141,
+    "priorityPreserved": 1,
+    "recovery": "fresh_start",
+    "trigger": "reset",
+    "handover": "- In step 0.0 the parser reads the index before the cache is folded. In step 0.1 the daemon reads the socket before the ledger is folded.\n- In step 1.0 the parser reads the index before the cache is folded. In step 1.1 the daemon reads the socket before the ledger is folded.\n- In step 2.0 the parser reads the index before the cache is folded. In step 2.1 the daemon reads the socket before the ledger is folded.\n- In step 3.0 the parser reads the index before the cache is folded. In step 3.1 the daemon reads the socket before the ledger is folded.\n- In step 4.0 the parser reads the index before the cache is folded. In step 4.1 the daemon reads the socket before the ledger is folded.\n- In step 5.0 the parser reads the index before the cache is folded. In step 5.1 the daemon reads the socket before the ledger is folded.\n- read reader.go, 6 lines, defines Close\n- Never lose a record.\n",
+    "errors": ["RECOVERY_TRIGGERED"],
+    "reward": 0.606945,
+    "pressure": {"warnings": 1, "overHits": 1, "loopFactor": 0.333333},
+    "sequence": 123
+  } satisfies LimitsRecoverResult;
+
+// testdata/protocol/examples/limits-errors/all.json
+export const limitsErrorsAllParams = {"session": "main"} satisfies LimitsErrorsParams;
+export const limitsErrorsAllResult = {
+    "errors": [
+      {
+        "entry": 3,
+        "time": "2026-11-21T19:01:24.907Z",
+        "session": "main",
+        "agent": "coder",
+        "codes": ["RECOVERY_TRIGGERED"],
+        "pack": false,
+        "trigger": "reset",
+        "limit": 5000,
+        "before": 446,
+        "after": 244,
+        "action": ["recovery:fresh_start"]
+      },
+      {
+        "entry": 2,
+        "time": "2026-11-21T19:02:20.663Z",
+        "session": "main",
+        "agent": "coder",
+        "codes": ["TOKEN_LIMIT_EXCEEDED"],
+        "pack": false,
+        "limit": 3500,
+        "before": 3591,
+        "after": 1306,
+        "action": ["content_type_chunking"]
+      }
+    ],
+    "patterns": [
+      {
+        "code": "RECOVERY_TRIGGERED",
+        "agent": "coder",
+        "trigger": "reset",
+        "count": 1,
+        "first": "2026-11-21T19:01:24.907Z",
+        "last": "2026-11-21T19:01:24.907Z"
+      },
+      {
+        "code": "TOKEN_LIMIT_EXCEEDED",
+        "agent": "coder",
+        "count": 1,
+        "first": "2026-11-21T19:02:20.663Z",
+        "last": "2026-11-21T19:02:20.663Z"
+      }
+    ],
+    "sequence": 123
+  } satisfies LimitsErrorsResult;
+
+// testdata/protocol/examples/limits-rewards/all.json
+export const limitsRewardsAllParams = {"session": "main"} satisfies LimitsRewardsParams;
+export const limitsRewardsAllResult = {
+    "rewards": [
+      {
+        "stateBefore": {"units": 2, "tokens": 38, "p1": 1, "limit": 5000, "coherence": 1},
+        "action": [],
+        "reward": 1.2,
+        "stateAfter": {"units": 2, "tokens": 38, "p1": 1, "limit": 5000, "coherence": 1}
+      },
+      {
+        "stateBefore": {"units": 10, "tokens": 3591, "p1": 1, "limit": 3500, "coherence": 1},
+        "action": ["content_type_chunking"],
+        "reward": 1.3663,
+        "stateAfter": {"units": 10, "tokens": 1306, "p1": 1, "limit": 3500, "coherence": 0.950812}
+      },
+      {
+        "stateBefore": {"units": 8, "tokens": 446, "p1": 1, "limit": 5000, "coherence": 1},
+        "action": ["recovery:fresh_start"],
+        "reward": 0.606945,
+        "stateAfter": {"units": 2, "tokens": 244, "p1": 2, "limit": 5000, "coherence": 0.942141}
+      }
+    ],
+    "sequence": 123
+  } satisfies LimitsRewardsResult;
+
+// testdata/protocol/examples/limits-break/near.json
+export const limitsBreakNearParams = {
+    "session": "main",
+    "limit": 3500,
+    "units": [
+      {
+        "id": "log-1",
+        "type": "log",
+        "content": "2026-03-02T09:00:00Z worker 0 wrote block 0 of the ledger in 2 ms\n2026-03-02T09:01:00Z worker 1 wrote block 1 of the ledger in 9 ms\n2026-03-02T09:02:00Z worker 2 wrote block 2 of the ledger in 3 ms\n2026-03-02T09:03:00Z worker 0 wrote block 3 of the ledger in 10 ms\n2026-03-02T09:04:00Z worker 1 wrote block 4 of the ledger in 4 ms\n2026-03-02T09:05:00Z worker 2 wrote block 5 of the ledger in 11 ms\n2026-03-02T09:06:00Z worker 0 wrote block 6 of the ledger in 5 ms\n2026-03-02T09:07:00Z worker 1 wrote block 7 of the ledger in 12 ms\n2026-03-02T09:08:00Z worker 2 wrote block 8 of the ledger in 6 ms\n2026-03-02T09:09:00Z worker 0 wrote block 9 of the ledger in 13 ms\n2026-03-02T09:10:00Z worker 1 wrote block 10 of the ledger in 7 ms\n2026-03-02T09:11:00Z worker 2 wrote block 11 of the ledger in 14 ms\n2026-03-02T09:12:00Z worker 0 wrote block 12 of the ledger in 8 ms\n2026-03-02T09:13:00Z worker 1 wrote block 13 of the ledger in 2 ms\n2026-03-02T09:14:00Z worker 2 wrote block 14 of the ledger in 9 ms\n2026-03-02T09:15:00Z worker 0 wrote block 15 of the ledger in 3 ms\n2026-03-02T09:16:00Z worker 1 wrote block 16 of the ledger in 10 ms\n2026-03-02T09:17:00Z worker 2 wrote block 17 of the ledger in 4 ms\n2026-03-02T09:18:00Z worker 0 wrote block 18 of the ledger in 11 ms\n2026-03-02T09:19:00Z worker 1 wrote block 19 of the ledger in 5 ms\n2026-03-02T09:20:00Z worker 2 wrote block 20 of the ledger in 12 ms\n2026-03-02T09:21:00Z worker 0 wrote block 21 of the ledger in 6 ms\n2026-03-02T09:22:00Z worker 1 wrote block 22 of the ledger in 13 ms\n2026-03-02T09:23:00Z worker 2 wrote block 23 of the ledger in 7 ms\n2026-03-02T09:24:00Z worker 0 wrote block 24 of the ledger in 14 ms\n2026-03-02T09:25:00Z worker 1 wrote block 25 of the ledger in 8 ms\n2026-03-02T09:26:00Z worker 2 wrote block 26 of the ledger in 2 ms\n2026-03-02T09:27:00Z worker 0 wrote block 27 of the ledger in 9 ms\n2026-03-02T09:28:00Z worker 1 wrote block 28 of the ledger in 3 ms\n2026-03-02T09:29:00Z worker 2 wrote block 29 of the ledger in 10 ms\n2026-03-02T09:30:00Z worker 0 wrote block 30 of the ledger in 4 ms\n2026-03-02T09:31:00Z worker 1 wrote block 31 of the ledger in 11 ms\n2026-03-02T09:32:00Z worker 2 wrote block 32 of the ledger in 5 ms\n2026-03-02T09:33:00Z worker 0 wrote block 33 of the ledger in 12 ms\n2026-03-02T09:34:00Z worker 1 wrote block 34 of the ledger in 6 ms\n2026-03-02T09:35:00Z worker 2 wrote block 35 of the ledger in 13 ms\n2026-03-02T09:36:00Z worker 0 wrote block 36 of the ledger in 7 ms\n2026-03-02T09:37:00Z worker 1 wrote block 37 of the ledger in 14 ms\n2026-03-02T09:38:00Z worker 2 wrote block 38 of the ledger in 8 ms\n2026-03-02T09:39:00Z worker 0 wrote block 39 of the ledger in 2 ms\n2026-03-02T09:40:00Z worker 1 wrote block 40 of the ledger in 9 ms\n2026-03-02T09:41:00Z worker 2 wrote block 41 of the ledger in 3 ms\n2026-03-02T09:42:00Z worker 0 wrote block 42 of the ledger in 10 ms\n2026-03-02T09:43:00Z worker 1 wrote block 43 of the ledger in 4 ms\n2026-03-02T09:44:00Z worker 2 wrote block 44 of the ledger in 11 ms\n2026-03-02T09:45:00Z worker 0 wrote block 45 of the ledger in 5 ms\n2026-03-02T09:46:00Z worker 1 wrote block 46 of the ledger in 12 ms\n2026-03-02T09:47:00Z worker 2 wrote block 47 of the ledger in 6 ms\n2026-03-02T09:48:00Z worker 0 wrote block 48 of the ledger in 13 ms\n2026-03-02T09:49:00Z worker 1 wrote block 49 of the ledger in 7 ms\n2026-03-02T09:50:00Z worker 2 wrote block 50 of the ledger in 14 ms\n2026-03-02T09:51:00Z worker 0 wrote block 51 of the ledger in 8 ms\n2026-03-02T09:52:00Z worker 1 wrote block 52 of the ledger in 2 ms\n2026-03-02T09:53:00Z worker 2 wrote block 53 of the ledger in 9 ms\n2026-03-02T09:54:00Z worker 0 wrote block 54 of the ledger in 3 ms\n2026-03-02T09:55:00Z worker 1 wrote block 55 of the ledger in 10 ms\n2026-03-02T09:56:00Z worker 2 wrote block 56 of the ledger in 4 ms\n2026-03-02T09:57:00Z worker 0 wrote block 57 of the ledger in 11 ms\n2026-03-02T09:58:00Z worker 1 wrote block 58 of the ledger in 5 ms\n2026-03-02T09:59:00Z worker 2 wrote block 59 of the ledger in 12 ms\n2026-03-02T09:00:00Z worker 0 wrote block 60 of the ledger in 6 ms\n2026-03-02T09:01:00Z worker 1 wrote block 61 of the ledger in 13 ms\n2026-03-02T09:02:00Z worker 2 wrote block 62 of the ledger in 7 ms\n2026-03-02T09:03:00Z worker 0 wrote block 63 of the ledger in 14 ms\n2026-03-02T09:04:00Z worker 1 wrote block 64 of the ledger in 8 ms\n2026-03-02T09:05:00Z worker 2 wrote block 65 of the ledger in 2 ms\n2026-03-02T09:06:00Z worker 0 wrote block 66 of the ledger in 9 ms\n2026-03-02T09:07:00Z worker 1 wrote block 67 of the ledger in 3 ms\n2026-03-02T09:08:00Z worker 2 wrote block 68 of the ledger in 10 ms\n2026-03-02T09:09:00Z worker 0 wrote block 69 of the ledger in 4 ms\n2026-03-02T09:10:00Z worker 1 wrote block 70 of the ledger in 11 ms\n2026-03-02T09:11:00Z worker 2 wrote block 71 of the ledger in 5 ms\n2026-03-02T09:12:00Z worker 0 wrote block 72 of the ledger in 12 ms\n2026-03-02T09:13:00Z worker 1 wrote block 73 of the ledger in 6 ms\n2026-03-02T09:14:00Z worker 2 wrote block 74 of the ledger in 13 ms\n2026-03-02T09:15:00Z worker 0 wrote block 75 of the ledger in 7 ms\n2026-03-02T09:16:00Z worker 1 wrote block 76 of the ledger in 14 ms\n2026-03-02T09:17:00Z worker 2 wrote block 77 of the ledger in 8 ms\n2026-03-02T09:18:00Z worker 0 wrote block 78 of the ledger in 2 ms\n2026-03-02T09:19:00Z worker 1 wrote block 79 of the ledger in 9 ms\n2026-03-02T09:20:00Z worker 2 wrote block 80 of the ledger in 3 ms\n2026-03-02T09:21:00Z worker 0 wrote block 81 of the ledger in 10 ms\n2026-03-02T09:22:00Z worker 1 wrote block 82 of the ledger in 4 ms\n2026-03-02T09:23:00Z worker 2 wrote block 83 of the ledger in 11 ms\n2026-03-02T09:24:00Z worker 0 wrote block 84 of the ledger in 5 ms\n2026-03-02T09:25:00Z worker 1 wrote block 85 of the ledger in 12 ms\n2026-03-02T09:26:00Z worker 2 wrote block 86 of the ledger in 6 ms\n2026-03-02T09:27:00Z worker 0 wrote block 87 of the ledger in 13 ms\n2026-03-02T09:28:00Z worker 1 wrote block 88 of the ledger in 7 ms\n2026-03-02T09:29:00Z worker 2 wrote block 89 of the ledger in 14 ms\n2026-03-02T09:30:00Z worker 0 wrote block 90 of the ledger in 8 ms\n2026-03-02T09:31:00Z worker 1 wrote block 91 of the ledger in 2 ms\n2026-03-02T09:32:00Z worker 2 wrote block 92 of the ledger in 9 ms\n2026-03-02T09:33:00Z worker 0 wrote block 93 of the ledger in 3 ms\n2026-03-02T09:34:00Z worker 1 wrote block 94 of the ledger in 10 ms\n2026-03-02T09:35:00Z worker 2 wrote block 95 of the ledger in 4 ms\n2026-03-02T09:36:00Z worker 0 wrote block 96 of the ledger in 11 ms\n2026-03-02T09:37:00Z worker 1 wrote block 97 of the ledger in 5 ms\n2026-03-02T09:38:00Z worker 2 wrote block 98 of the ledger in 12 ms\n2026-03-02T09:39:00Z worker 0 wrote block 99 of the ledger in 6 ms\n2026-03-02T09:40:00Z worker 1 wrote block 100 of the ledger in 13 ms\n2026-03-02T09:41:00Z worker 2 wrote block 101 of the ledger in 7 ms\n2026-03-02T09:42:00Z worker 0 wrote block 102 of the ledger in 14 ms\n2026-03-02T09:43:00Z worker 1 wrote block 103 of the ledger in 8 ms\n2026-03-02T09:44:00Z worker 2 wrote block 104 of the ledger in 2 ms\n2026-03-02T09:45:00Z worker 0 wrote block 105 of the ledger in 9 ms\n2026-03-02T09:46:00Z worker 1 wrote block 106 of the ledger in 3 ms\n2026-03-02T09:47:00Z worker 2 wrote block 107 of the ledger in 10 ms\n2026-03-02T09:48:00Z worker 0 wrote block 108 of the ledger in 4 ms\n2026-03-02T09:49:00Z worker 1 wrote block 109 of the ledger in 11 ms\n2026-03-02T09:50:00Z worker 2 wrote block 110 of the ledger in 5 ms\n2026-03-02T09:51:00Z worker 0 wrote block 111 of the ledger in 12 ms\n"
+      },
+      {"id": "todo-1", "type": "message", "content": "Never lose a record.\n", "priority": 1}
+    ],
+    "key": "break-3"
+  } satisfies LimitsBreakParams;
+export const limitsBreakNearResult = {
+    "limit": 3500,
+    "warning": 2800,
+    "source": "default",
+    "p1": false,
+    "agent": "coder",
+    "units": [
+      {
+        "id": "log-1",
+        "type": "log",
+        "content": "2026-03-02T09:00:00Z worker 0 wrote block 0 of the ledger in 2 ms\n2026-03-02T09:01:00Z worker 1 wrote block 1 of the ledger in 9 ms\n2026-03-02T09:02:00Z worker 2 wrote block 2 of the ledger in 3 ms\n2026-03-02T09:03:00Z worker 0 wrote block 3 of the ledger in 10 ms\n2026-03-02T09:04:00Z worker 1 wrote block 4 of the ledger in 4 ms\n2026-03-02T09:05:00Z worker 2 wrote block 5 of the ledger in 11 ms\n2026-03-02T09:06:00Z worker 0 wrote block 6 of the ledger in 5 ms\n2026-03-02T09:07:00Z worker 1 wrote block 7 of the ledger in 12 ms\n2026-03-02T09:08:00Z worker 2 wrote block 8 of the ledger in 6 ms\n2026-03-02T09:09:00Z worker 0 wrote block 9 of the ledger in 13 ms\n2026-03-02T09:10:00Z worker 1 wrote block 10 of the ledger in 7 ms\n2026-03-02T09:11:00Z worker 2 wrote block 11 of the ledger in 14 ms\n2026-03-02T09:12:00Z worker 0 wrote block 12 of the ledger in 8 ms\n2026-03-02T09:13:00Z worker 1 wrote block 13 of the ledger in 2 ms\n2026-03-02T09:14:00Z worker 2 wrote block 14 of the ledger in 9 ms\n2026-03-02T09:15:00Z worker 0 wrote block 15 of the ledger in 3 ms\n2026-03-02T09:16:00Z worker 1 wrote block 16 of the ledger in 10 ms\n2026-03-02T09:17:00Z worker 2 wrote block 17 of the ledger in 4 ms\n2026-03-02T09:18:00Z worker 0 wrote block 18 of the ledger in 11 ms\n2026-03-02T09:19:00Z worker 1 wrote block 19 of the ledger in 5 ms\n[5528 bytes, 82 lines left out]\n2026-03-02T09:42:00Z worker 0 wrote block 102 of the ledger in 14 ms\n2026-03-02T09:43:00Z worker 1 wrote block 103 of the ledger in 8 ms\n2026-03-02T09:44:00Z worker 2 wrote block 104 of the ledger in 2 ms\n2026-03-02T09:45:00Z worker 0 wrote block 105 of the ledger in 9 ms\n2026-03-02T09:46:00Z worker 1 wrote block 106 of the ledger in 3 ms\n2026-03-02T09:47:00Z worker 2 wrote block 107 of the ledger in 10 ms\n2026-03-02T09:48:00Z worker 0 wrote block 108 of the ledger in 4 ms\n2026-03-02T09:49:00Z worker 1 wrote block 109 of the ledger in 11 ms\n2026-03-02T09:50:00Z worker 2 wrote block 110 of the ledger in 5 ms\n2026-03-02T09:51:00Z worker 0 wrote block 111 of the ledger in 12 ms\n",
+        "tokens": 851
+      },
+      {
+        "id": "todo-1",
+        "type": "message",
+        "content": "Never lose a record.\n",
+        "priority": 1,
+        "tokens": 5
+      }
+    ],
+    "fates": [
+      {
+        "action": "compressed",
+        "strategy": "content_type_chunking",
+        "unit": 0,
+        "archived": "ma04baca38d3a16de"
+      },
+      {"action": "kept", "unit": 1}
+    ],
+    "steps": [
+      {
+        "round": 1,
+        "strategy": "summarize_old",
+        "before": 3141,
+        "after": 14,
+        "coherence": 0.061596,
+        "undone": true
+      },
+      {
+        "round": 1,
+        "strategy": "prioritize_recent",
+        "before": 3141,
+        "after": 14,
+        "coherence": 0.015432,
+        "undone": true
+      },
+      {
+        "round": 1,
+        "strategy": "content_type_chunking",
+        "before": 3141,
+        "after": 856,
+        "coherence": 0.999587,
+        "undone": false
+      }
+    ],
+    "before": 3141,
+    "after": 856,
+    "estimate": false,
+    "success": true,
+    "coherence": 0.999587,
+    "priorityPreserved": 1,
+    "errors": [],
+    "reward": 1.418036,
+    "pressure": {"warnings": 2, "overHits": 0, "loopFactor": 0},
+    "sequence": 124
+  } satisfies LimitsBreakResult;
+
+// testdata/protocol/examples/limits-break/task.json
+export const limitsBreakTaskParams = {
+    "session": "main",
+    "limit": 3500,
+    "units": [
+      {
+        "id": "log-1",
+        "type": "log",
+        "content": "2026-03-02T09:00:00Z worker 0 wrote block 0 of the ledger in 2 ms\n2026-03-02T09:01:00Z worker 1 wrote block 1 of the ledger in 9 ms\n2026-03-02T09:02:00Z worker 2 wrote block 2 of the ledger in 3 ms\n2026-03-02T09:03:00Z worker 0 wrote block 3 of the ledger in 10 ms\n2026-03-02T09:04:00Z worker 1 wrote block 4 of the ledger in 4 ms\n2026-03-02T09:05:00Z worker 2 wrote block 5 of the ledger in 11 ms\n2026-03-02T09:06:00Z worker 0 wrote block 6 of the ledger in 5 ms\n2026-03-02T09:07:00Z worker 1 wrote block 7 of the ledger in 12 ms\n2026-03-02T09:08:00Z worker 2 wrote block 8 of the ledger in 6 ms\n2026-03-02T09:09:00Z worker 0 wrote block 9 of the ledger in 13 ms\n2026-03-02T09:10:00Z worker 1 wrote block 10 of the ledger in 7 ms\n2026-03-02T09:11:00Z worker 2 wrote block 11 of the ledger in 14 ms\n2026-03-02T09:12:00Z worker 0 wrote block 12 of the ledger in 8 ms\n2026-03-02T09:13:00Z worker 1 wrote block 13 of the ledger in 2 ms\n2026-03-02T09:14:00Z worker 2 wrote block 14 of the ledger in 9 ms\n2026-03-02T09:15:00Z worker 0 wrote block 15 of the ledger in 3 ms\n2026-03-02T09:16:00Z worker 1 wrote block 16 of the ledger in 10 ms\n2026-03-02T09:17:00Z worker 2 wrote block 17 of the ledger in 4 ms\n2026-03-02T09:18:00Z worker 0 wrote block 18 of the ledger in 11 ms\n2026-03-02T09:19:00Z worker 1 wrote block 19 of the ledger in 5 ms\n2026-03-02T09:20:00Z worker 2 wrote block 20 of the ledger in 12 ms\n2026-03-02T09:21:00Z worker 0 wrote block 21 of the ledger in 6 ms\n2026-03-02T09:22:00Z worker 1 wrote block 22 of the ledger in 13 ms\n2026-03-02T09:23:00Z worker 2 wrote block 23 of the ledger in 7 ms\n2026-03-02T09:24:00Z worker 0 wrote block 24 of the ledger in 14 ms\n2026-03-02T09:25:00Z worker 1 wrote block 25 of the ledger in 8 ms\n2026-03-02T09:26:00Z worker 2 wrote block 26 of the ledger in 2 ms\n2026-03-02T09:27:00Z worker 0 wrote block 27 of the ledger in 9 ms\n2026-03-02T09:28:00Z worker 1 wrote block 28 of the ledger in 3 ms\n2026-03-02T09:29:00Z worker 2 wrote block 29 of the ledger in 10 ms\n2026-03-02T09:30:00Z worker 0 wrote block 30 of the ledger in 4 ms\n2026-03-02T09:31:00Z worker 1 wrote block 31 of the ledger in 11 ms\n2026-03-02T09:32:00Z worker 2 wrote block 32 of the ledger in 5 ms\n2026-03-02T09:33:00Z worker 0 wrote block 33 of the ledger in 12 ms\n2026-03-02T09:34:00Z worker 1 wrote block 34 of the ledger in 6 ms\n2026-03-02T09:35:00Z worker 2 wrote block 35 of the ledger in 13 ms\n2026-03-02T09:36:00Z worker 0 wrote block 36 of the ledger in 7 ms\n2026-03-02T09:37:00Z worker 1 wrote block 37 of the ledger in 14 ms\n2026-03-02T09:38:00Z worker 2 wrote block 38 of the ledger in 8 ms\n2026-03-02T09:39:00Z worker 0 wrote block 39 of the ledger in 2 ms\n2026-03-02T09:40:00Z worker 1 wrote block 40 of the ledger in 9 ms\n2026-03-02T09:41:00Z worker 2 wrote block 41 of the ledger in 3 ms\n2026-03-02T09:42:00Z worker 0 wrote block 42 of the ledger in 10 ms\n2026-03-02T09:43:00Z worker 1 wrote block 43 of the ledger in 4 ms\n2026-03-02T09:44:00Z worker 2 wrote block 44 of the ledger in 11 ms\n2026-03-02T09:45:00Z worker 0 wrote block 45 of the ledger in 5 ms\n2026-03-02T09:46:00Z worker 1 wrote block 46 of the ledger in 12 ms\n2026-03-02T09:47:00Z worker 2 wrote block 47 of the ledger in 6 ms\n2026-03-02T09:48:00Z worker 0 wrote block 48 of the ledger in 13 ms\n2026-03-02T09:49:00Z worker 1 wrote block 49 of the ledger in 7 ms\n2026-03-02T09:50:00Z worker 2 wrote block 50 of the ledger in 14 ms\n2026-03-02T09:51:00Z worker 0 wrote block 51 of the ledger in 8 ms\n2026-03-02T09:52:00Z worker 1 wrote block 52 of the ledger in 2 ms\n2026-03-02T09:53:00Z worker 2 wrote block 53 of the ledger in 9 ms\n2026-03-02T09:54:00Z worker 0 wrote block 54 of the ledger in 3 ms\n2026-03-02T09:55:00Z worker 1 wrote block 55 of the ledger in 10 ms\n2026-03-02T09:56:00Z worker 2 wrote block 56 of the ledger in 4 ms\n2026-03-02T09:57:00Z worker 0 wrote block 57 of the ledger in 11 ms\n2026-03-02T09:58:00Z worker 1 wrote block 58 of the ledger in 5 ms\n2026-03-02T09:59:00Z worker 2 wrote block 59 of the ledger in 12 ms\n2026-03-02T09:00:00Z worker 0 wrote block 60 of the ledger in 6 ms\n2026-03-02T09:01:00Z worker 1 wrote block 61 of the ledger in 13 ms\n2026-03-02T09:02:00Z worker 2 wrote block 62 of the ledger in 7 ms\n2026-03-02T09:03:00Z worker 0 wrote block 63 of the ledger in 14 ms\n2026-03-02T09:04:00Z worker 1 wrote block 64 of the ledger in 8 ms\n2026-03-02T09:05:00Z worker 2 wrote block 65 of the ledger in 2 ms\n2026-03-02T09:06:00Z worker 0 wrote block 66 of the ledger in 9 ms\n2026-03-02T09:07:00Z worker 1 wrote block 67 of the ledger in 3 ms\n2026-03-02T09:08:00Z worker 2 wrote block 68 of the ledger in 10 ms\n2026-03-02T09:09:00Z worker 0 wrote block 69 of the ledger in 4 ms\n2026-03-02T09:10:00Z worker 1 wrote block 70 of the ledger in 11 ms\n2026-03-02T09:11:00Z worker 2 wrote block 71 of the ledger in 5 ms\n2026-03-02T09:12:00Z worker 0 wrote block 72 of the ledger in 12 ms\n2026-03-02T09:13:00Z worker 1 wrote block 73 of the ledger in 6 ms\n2026-03-02T09:14:00Z worker 2 wrote block 74 of the ledger in 13 ms\n2026-03-02T09:15:00Z worker 0 wrote block 75 of the ledger in 7 ms\n2026-03-02T09:16:00Z worker 1 wrote block 76 of the ledger in 14 ms\n2026-03-02T09:17:00Z worker 2 wrote block 77 of the ledger in 8 ms\n2026-03-02T09:18:00Z worker 0 wrote block 78 of the ledger in 2 ms\n2026-03-02T09:19:00Z worker 1 wrote block 79 of the ledger in 9 ms\n2026-03-02T09:20:00Z worker 2 wrote block 80 of the ledger in 3 ms\n2026-03-02T09:21:00Z worker 0 wrote block 81 of the ledger in 10 ms\n2026-03-02T09:22:00Z worker 1 wrote block 82 of the ledger in 4 ms\n2026-03-02T09:23:00Z worker 2 wrote block 83 of the ledger in 11 ms\n2026-03-02T09:24:00Z worker 0 wrote block 84 of the ledger in 5 ms\n2026-03-02T09:25:00Z worker 1 wrote block 85 of the ledger in 12 ms\n2026-03-02T09:26:00Z worker 2 wrote block 86 of the ledger in 6 ms\n2026-03-02T09:27:00Z worker 0 wrote block 87 of the ledger in 13 ms\n2026-03-02T09:28:00Z worker 1 wrote block 88 of the ledger in 7 ms\n2026-03-02T09:29:00Z worker 2 wrote block 89 of the ledger in 14 ms\n2026-03-02T09:30:00Z worker 0 wrote block 90 of the ledger in 8 ms\n2026-03-02T09:31:00Z worker 1 wrote block 91 of the ledger in 2 ms\n2026-03-02T09:32:00Z worker 2 wrote block 92 of the ledger in 9 ms\n2026-03-02T09:33:00Z worker 0 wrote block 93 of the ledger in 3 ms\n2026-03-02T09:34:00Z worker 1 wrote block 94 of the ledger in 10 ms\n2026-03-02T09:35:00Z worker 2 wrote block 95 of the ledger in 4 ms\n2026-03-02T09:36:00Z worker 0 wrote block 96 of the ledger in 11 ms\n2026-03-02T09:37:00Z worker 1 wrote block 97 of the ledger in 5 ms\n2026-03-02T09:38:00Z worker 2 wrote block 98 of the ledger in 12 ms\n2026-03-02T09:39:00Z worker 0 wrote block 99 of the ledger in 6 ms\n2026-03-02T09:40:00Z worker 1 wrote block 100 of the ledger in 13 ms\n2026-03-02T09:41:00Z worker 2 wrote block 101 of the ledger in 7 ms\n2026-03-02T09:42:00Z worker 0 wrote block 102 of the ledger in 14 ms\n2026-03-02T09:43:00Z worker 1 wrote block 103 of the ledger in 8 ms\n2026-03-02T09:44:00Z worker 2 wrote block 104 of the ledger in 2 ms\n2026-03-02T09:45:00Z worker 0 wrote block 105 of the ledger in 9 ms\n2026-03-02T09:46:00Z worker 1 wrote block 106 of the ledger in 3 ms\n2026-03-02T09:47:00Z worker 2 wrote block 107 of the ledger in 10 ms\n2026-03-02T09:48:00Z worker 0 wrote block 108 of the ledger in 4 ms\n2026-03-02T09:49:00Z worker 1 wrote block 109 of the ledger in 11 ms\n2026-03-02T09:50:00Z worker 2 wrote block 110 of the ledger in 5 ms\n2026-03-02T09:51:00Z worker 0 wrote block 111 of the ledger in 12 ms\n"
+      },
+      {"id": "todo-1", "type": "message", "content": "Never lose a record.\n", "priority": 1}
+    ],
+    "key": "break-4"
+  } satisfies LimitsBreakParams;
+export const limitsBreakTaskResult = {
+    "limit": 3500,
+    "warning": 2800,
+    "source": "default",
+    "p1": false,
+    "agent": "coder",
+    "units": [
+      {
+        "id": "log-1",
+        "type": "log",
+        "content": "2026-03-02T09:00:00Z worker 0 wrote block 0 of the ledger in 2 ms\n2026-03-02T09:01:00Z worker 1 wrote block 1 of the ledger in 9 ms\n2026-03-02T09:02:00Z worker 2 wrote block 2 of the ledger in 3 ms\n2026-03-02T09:03:00Z worker 0 wrote block 3 of the ledger in 10 ms\n2026-03-02T09:04:00Z worker 1 wrote block 4 of the ledger in 4 ms\n2026-03-02T09:05:00Z worker 2 wrote block 5 of the ledger in 11 ms\n2026-03-02T09:06:00Z worker 0 wrote block 6 of the ledger in 5 ms\n2026-03-02T09:07:00Z worker 1 wrote block 7 of the ledger in 12 ms\n2026-03-02T09:08:00Z worker 2 wrote block 8 of the ledger in 6 ms\n2026-03-02T09:09:00Z worker 0 wrote block 9 of the ledger in 13 ms\n2026-03-02T09:10:00Z worker 1 wrote block 10 of the ledger in 7 ms\n2026-03-02T09:11:00Z worker 2 wrote block 11 of the ledger in 14 ms\n2026-03-02T09:12:00Z worker 0 wrote block 12 of the ledger in 8 ms\n2026-03-02T09:13:00Z worker 1 wrote block 13 of the ledger in 2 ms\n2026-03-02T09:14:00Z worker 2 wrote block 14 of the ledger in 9 ms\n2026-03-02T09:15:00Z worker 0 wrote block 15 of the ledger in 3 ms\n2026-03-02T09:16:00Z worker 1 wrote block 16 of the ledger in 10 ms\n2026-03-02T09:17:00Z worker 2 wrote block 17 of the ledger in 4 ms\n2026-03-02T09:18:00Z worker 0 wrote block 18 of the ledger in 11 ms\n2026-03-02T09:19:00Z worker 1 wrote block 19 of the ledger in 5 ms\n[5528 bytes, 82 lines left out]\n2026-03-02T09:42:00Z worker 0 wrote block 102 of the ledger in 14 ms\n2026-03-02T09:43:00Z worker 1 wrote block 103 of the ledger in 8 ms\n2026-03-02T09:44:00Z worker 2 wrote block 104 of the ledger in 2 ms\n2026-03-02T09:45:00Z worker 0 wrote block 105 of the ledger in 9 ms\n2026-03-02T09:46:00Z worker 1 wrote block 106 of the ledger in 3 ms\n2026-03-02T09:47:00Z worker 2 wrote block 107 of the ledger in 10 ms\n2026-03-02T09:48:00Z worker 0 wrote block 108 of the ledger in 4 ms\n2026-03-02T09:49:00Z worker 1 wrote block 109 of the ledger in 11 ms\n2026-03-02T09:50:00Z worker 2 wrote block 110 of the ledger in 5 ms\n2026-03-02T09:51:00Z worker 0 wrote block 111 of the ledger in 12 ms\n",
+        "tokens": 851
+      },
+      {
+        "id": "todo-1",
+        "type": "message",
+        "content": "Never lose a record.\n",
+        "priority": 1,
+        "tokens": 5
+      }
+    ],
+    "fates": [
+      {
+        "action": "compressed",
+        "strategy": "content_type_chunking",
+        "unit": 0,
+        "archived": "ma04baca38d3a16de"
+      },
+      {"action": "kept", "unit": 1}
+    ],
+    "steps": [
+      {
+        "round": 1,
+        "strategy": "summarize_old",
+        "before": 3141,
+        "after": 14,
+        "coherence": 0.061596,
+        "undone": true
+      },
+      {
+        "round": 1,
+        "strategy": "prioritize_recent",
+        "before": 3141,
+        "after": 14,
+        "coherence": 0.015432,
+        "undone": true
+      },
+      {
+        "round": 1,
+        "strategy": "content_type_chunking",
+        "before": 3141,
+        "after": 856,
+        "coherence": 0.999587,
+        "undone": false
+      }
+    ],
+    "before": 3141,
+    "after": 856,
+    "estimate": false,
+    "success": true,
+    "coherence": 0.999587,
+    "priorityPreserved": 1,
+    "errors": [],
+    "reward": 1.418036,
+    "pressure": {"warnings": 3, "overHits": 0, "loopFactor": 0},
+    "task": {
+      "kind": "contextCleanup",
+      "title": "Context Cleanup",
+      "reason": "3 contexts of this session were near their limit within an hour: close what is done, unpin what is not needed, or raise the limit",
+      "warnings": 3
+    },
+    "sequence": 125
+  } satisfies LimitsBreakResult;
+
+// testdata/protocol/examples/event-task/cleanup.json
+export const eventTaskCleanupParams = {
+    "session": "main",
+    "agent": "coder",
+    "kind": "contextCleanup",
+    "title": "Context Cleanup",
+    "reason": "3 contexts of this session were near their limit within an hour: close what is done, unpin what is not needed, or raise the limit",
+    "warnings": 3,
+    "sequence": 125
+  } satisfies TaskParams;
+
 // testdata/protocol/examples/conversation-forget/one.json
 export const conversationForgetOneParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
-export const conversationForgetOneResult = {"conversations": ["c1"], "records": 57, "blobs": 4, "sequence": 112} satisfies ConversationForgetResult;
+export const conversationForgetOneResult = {"conversations": ["c1"], "records": 59, "blobs": 4, "sequence": 125} satisfies ConversationForgetResult;
 
 // testdata/protocol/examples/conversation-forget/again.json
 export const conversationForgetAgainParams = {"session": "main", "conversation": "c1"} satisfies ConversationForgetParams;
@@ -6410,12 +7080,12 @@ export const sessionListWorkspaceResult = {
       }
     ],
     "store": "4abdd2d3a7782e68",
-    "sequence": 112
+    "sequence": 125
   } satisfies SessionListResult;
 
 // testdata/protocol/examples/session-close/ongoing.json
 export const sessionCloseOngoingParams = {"session": "main", "key": "close-1"} satisfies SessionCloseParams;
-export const sessionCloseOngoingResult = {"sequence": 117, "completed": "c4"} satisfies SessionCloseResult;
+export const sessionCloseOngoingResult = {"sequence": 130, "completed": "c4"} satisfies SessionCloseResult;
 
 // testdata/protocol/examples/workspace-adopt/keep.json
 export const workspaceAdoptKeepParams = {"workspace": {"uri": "file:///projects/brewlog"}, "from": "3eea48a1241a986c"} satisfies WorkspaceAdoptParams;

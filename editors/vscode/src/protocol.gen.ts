@@ -30,6 +30,8 @@ export type Kind =
   | 'state_changed'
   | 'conversation_done'
   | 'budget_too_small'
+  | 'token_limit_exceeded'
+  | 'breaker_failed'
   | 'query_too_complex'
   | 'blob_damaged'
   | 'locked'
@@ -1237,7 +1239,10 @@ export interface ErrorData {
   path?: string;
   /** The limit that was passed, in the unit of the parameter. */
   limit?: integer;
-  /** For budget_too_small: the smallest total, in tokens, that works. */
+  /**
+   * For budget_too_small and token_limit_exceeded: the smallest total, in tokens, that works;
+   * for breaker_failed the tokens of the context.
+   */
   smallestTotal?: integer;
   /** For budget_too_small: what that total is made of. */
   neverDropped?: NeverDropped;
@@ -2235,6 +2240,468 @@ export interface ClusterListResult {
   sequence: integer;
 }
 
+/** LimitsErrorsParams asks what went wrong with limits. */
+export interface LimitsErrorsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Only what concerns this session. */
+  onlySession?: boolean;
+  /** Only this: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED" or "RECOVERY_TRIGGERED". */
+  code?: 'TOKEN_LIMIT_EXCEEDED' | 'BREAKER_FAILED' | 'RECOVERY_TRIGGERED';
+  /** Only what concerns this agent. */
+  agent?: string;
+  /** Only what happened then or later, RFC 3339, by the server's clock. */
+  since?: string;
+  /** Only what happened then or earlier. */
+  until?: string;
+  /** Most entries; 50 when absent, 500 at most. */
+  limit?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+}
+
+/** LimitError is something that went wrong with a limit. */
+export interface LimitError {
+  /** Number of the entry in the log. */
+  entry: integer;
+  /** When, RFC 3339, by the server's clock. */
+  time: string;
+  /** The session. */
+  session: string;
+  /** Its agent. */
+  agent?: string;
+  /** Type of its model, where a limit is set for it. */
+  llm?: string;
+  /** "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED". */
+  codes: string[];
+  /** Whether it was a pack, and not a list of units. */
+  pack: boolean;
+  /** Why it was given up, if it was: "chainFailed", "overHits", "reset" or "milestone". */
+  trigger?: 'chainFailed' | 'overHits' | 'reset' | 'milestone';
+  /** Tokens. */
+  limit: integer;
+  /** Tokens before. */
+  before: integer;
+  /** Tokens after. */
+  after: integer;
+  /** Strategies that held, and the recovery, such as "recovery:fresh_start". */
+  action: string[];
+}
+
+/** LimitPattern is an error that came so often. */
+export interface LimitPattern {
+  /** "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED" or "RECOVERY_TRIGGERED". */
+  code: 'TOKEN_LIMIT_EXCEEDED' | 'BREAKER_FAILED' | 'RECOVERY_TRIGGERED';
+  /** Of which agent. */
+  agent?: string;
+  /** With which type of model. */
+  llm?: string;
+  /** Of recoveries, why: "chainFailed", "overHits", "reset" or "milestone". */
+  trigger?: 'chainFailed' | 'overHits' | 'reset' | 'milestone';
+  /** How often. */
+  count: integer;
+  /** When first, RFC 3339. */
+  first: string;
+  /** When last. */
+  last: string;
+}
+
+/** LimitsErrorsResult is what went wrong. */
+export interface LimitsErrorsResult {
+  /** Newest first. */
+  errors: LimitError[];
+  /** Of all that the filter lets through among the newest 10,000 entries, most frequent first. */
+  patterns: LimitPattern[];
+  /** Where to go on; absent at the end. */
+  cursor?: string;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** LimitsRewardsParams asks what breakings were worth. */
+export interface LimitsRewardsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Most entries; 1,000 when absent, 10,000 at most. */
+  limit?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+}
+
+/** LimitState is a context in numbers. */
+export interface LimitState {
+  /** Units. */
+  units: integer;
+  /** Tokens. */
+  tokens: integer;
+  /** Units of priority 1. */
+  p1: integer;
+  /** The limit. */
+  limit: integer;
+  /** Type of the model, where a limit is set for it. */
+  llm?: string;
+  /** How near it is to the context before, 0 to 1. */
+  coherence: decimal;
+}
+
+/** LimitReward is a breaking as something to learn from. */
+export interface LimitReward {
+  /** Before. */
+  stateBefore: LimitState;
+  /** Strategies that held, and the recovery, such as "recovery:fresh_start". */
+  action: string[];
+  /** What it was worth, -2 to 2. */
+  reward: decimal;
+  /** After. */
+  stateAfter: LimitState;
+}
+
+/** LimitsRewardsResult is breakings, oldest first. */
+export interface LimitsRewardsResult {
+  /** The breakings of lists of units in the workspace. */
+  rewards: LimitReward[];
+  /** Where to go on; absent at the end. */
+  cursor?: string;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** LimitPriority is the highest priority in a context, as a badge. */
+export interface LimitPriority {
+  /** 1 to 3. */
+  priority: integer;
+  /** What to show, such as "P1: To Do List". */
+  label: string;
+  /** Its colour, in CSS. */
+  color: string;
+}
+
+/** LimitDetails is what an editor shows of a breaking that is done. */
+export interface LimitDetails {
+  /** Tokens before. */
+  before: integer;
+  /** Tokens after. */
+  after: integer;
+  /** Strategies that held. */
+  strategies: string[];
+  /** Units that were discarded. */
+  discarded: integer;
+  /** Units that are part of a summary. */
+  summarized: integer;
+  /** Units that were compressed. */
+  compressed: integer;
+  /** The beginning of the handover summary of a fresh start. */
+  handover?: string;
+  /** Names under which hexapla/history/get gives back what was taken out, the first 1,000. */
+  archived: string[];
+  /** What went wrong: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED". */
+  errors: string[];
+}
+
+/** LimitsParams tells what a breaking is at. */
+export interface LimitsParams {
+  /** The session. */
+  session: string;
+  /**
+   * "detection", "summarize_old", "prioritize_recent", "content_chunking", "discard_low_rel",
+   * "hybrid", "success", "recovery", "handover" or "failed".
+   */
+  phase: 'detection' | 'summarize_old' | 'prioritize_recent' | 'content_chunking' | 'discard_low_rel' | 'hybrid' | 'success' | 'recovery' | 'handover' | 'failed';
+  /** Percent of the limit that is used, at most 100; -1 where that says nothing. */
+  progress: integer;
+  /** For people. */
+  message: string;
+  /** Of VS Code's icons. */
+  icon: string;
+  /** Of the progress bar, in CSS. */
+  color: string;
+  /** The badge; absent if nothing has a priority. */
+  priority?: LimitPriority;
+  /** Tokens now. */
+  tokens: integer;
+  /** Tokens that the agent may have. */
+  limit: integer;
+  /** Whether it is a pack, and not a list of units. */
+  pack: boolean;
+  /** Given with the last phase of a breaking. */
+  details?: LimitDetails;
+  /** How the user wants it to be shown. */
+  show: LimitProgress;
+}
+
+/** TaskParams tells of a task that is due. */
+export interface TaskParams extends LimitTask {
+  /** The session. */
+  session: string;
+  /** Its agent. */
+  agent?: string;
+  /** The sequence number at which it was noted. */
+  sequence: integer;
+}
+
+/** PackLimit is what a limit did to a pack. */
+export interface PackLimit extends LimitInForce {
+  /** Tokens of the pack. */
+  used: integer;
+  /** Whether that is over the warning mark: what must be in it takes so much. */
+  warned: boolean;
+  /** Whether it is over the limit, for the same reason. It is within the budget all the same. */
+  over: boolean;
+  /** Whether the stream was folded for it. */
+  broken: boolean;
+}
+
+/** LimitTarget says whose limit is meant. */
+export interface LimitTarget {
+  /** An open session. */
+  session: string;
+  /**
+   * Agent whose limit counts: one that something is set for, or one of a session; the
+   * session's own when absent.
+   */
+  agent?: string;
+  /**
+   * Type of model for which a limit is set, such as "local_14b"; that of the session's model
+   * when absent.
+   */
+  llm?: string;
+  /** True where the work has priority 1 whatever is set for the agent: a fifth more. */
+  p1?: boolean;
+  /** Tokens, instead of what is set for agent and type. The floor counts all the same. */
+  limit?: integer;
+}
+
+/** LimitInForce is a limit. */
+export interface LimitInForce {
+  /** Tokens. */
+  limit: integer;
+  /** Tokens at which breaking starts, and to which it goes. */
+  warning: integer;
+  /** What decided: "default", "agent", "llm" or "floor" (it would have been lower). */
+  source: 'default' | 'agent' | 'llm' | 'floor';
+  /** Type of the model, where a limit is set for it. */
+  llm?: string;
+  /** Whether a fifth was added. */
+  p1: boolean;
+}
+
+/** LimitPressure is how often contexts were near their limit in the last hour. */
+export interface LimitPressure {
+  /** Contexts over their warning mark. */
+  warnings: integer;
+  /** Contexts over their limit, since the last recovery. */
+  overHits: integer;
+  /** How far that speaks for a loop, 0 to 1. At 1, the third in an hour, a context is given up. */
+  loopFactor: decimal;
+}
+
+/** RetryPolicy is how often a call is tried that may fail for a moment. */
+export interface RetryPolicy {
+  /** The tool; absent for all others. */
+  tool?: string;
+  /** Attempts, the first one among them. */
+  maxAttempts: integer;
+  /** Seconds before the second attempt, doubled for each further one. */
+  backoffBaseSeconds: integer;
+  /** Seconds that a wait takes at most. */
+  maxDelaySeconds: integer;
+}
+
+/** LimitProgress is how the user wants phases to be shown. */
+export interface LimitProgress {
+  /** Whether at all; if not, hexapla/event/limits is not sent. */
+  show: boolean;
+  /** "minimal", "normal" or "detailed". */
+  detailLevel: 'minimal' | 'normal' | 'detailed';
+  /** Seconds after which a finished one is hidden, 1 to 10. */
+  autoHideSeconds: integer;
+  /** Whether protection of priority 1 is set off. */
+  highlightP1: boolean;
+}
+
+/**
+ * SettingProblem is what is wrong with a document of settings. It counts as it was before, or
+ * not at all.
+ */
+export interface SettingProblem {
+  /** "hexapla.yaml" (the user's), ".hexapla.yaml" (the workspace's) or "initializationOptions". */
+  file: string;
+  /** From 1; absent where the document as a whole is wrong. */
+  line?: integer;
+  /** From 1. */
+  column?: integer;
+  /** The key, such as "context_config.per_llm[0].limit". */
+  key?: string;
+  /** What is wrong. */
+  message: string;
+}
+
+/** LimitsStatusParams asks which limit is in force. */
+export interface LimitsStatusParams extends LimitTarget {
+}
+
+/** LimitsStatusResult is the limit that is in force and what led up to it. */
+export interface LimitsStatusResult extends LimitInForce {
+  /** The agent. */
+  agent?: string;
+  /** No limit is below this many tokens. */
+  floor: integer;
+  /** Whether packs are built within the limit: where anything is set. */
+  packs: boolean;
+  /** Tokens of the session's newest pack; absent if this process has built none. */
+  used?: integer;
+  /** The last hour. */
+  pressure: LimitPressure;
+  /** Strategies in the order in which they are tried. */
+  chain: string[];
+  /** What happens when none helps: "fresh_start", "truncate" or "error". */
+  recoveryMode: 'fresh_start' | 'truncate' | 'error';
+  /** The policy for tools that have none of their own, then those that have one. */
+  retry: RetryPolicy[];
+  /** How phases are shown. */
+  progress: LimitProgress;
+  /** Documents that count, in their order. */
+  settings: string[];
+  /** What is wrong with documents. */
+  problems: SettingProblem[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** LimitUnit is one piece of a context. */
+export interface LimitUnit {
+  /** A name; what is put in the place of others gets one, too. */
+  id?: string;
+  /** "message", "text", "code", "plan_ref", "log", "summary", "placeholder" or "other". */
+  type: 'message' | 'text' | 'code' | 'plan_ref' | 'log' | 'summary' | 'placeholder' | 'other';
+  /**
+   * Of code, the file's name or the language: "go", "typescript", "python", "lua", "rust" or
+   * "java".
+   */
+  name?: string;
+  /** The text. */
+  content: string;
+  /** 1 (stays to the byte) to 3; 0 for none. */
+  priority?: integer;
+  /** Tokens, in results; what a client gives is not read. */
+  tokens?: integer;
+}
+
+/** LimitsBreakParams asks for a context that is within its limit. */
+export interface LimitsBreakParams extends LimitTarget {
+  /** The context, oldest first: at most 10,000 units and 16 MiB. */
+  units: LimitUnit[];
+  /** What it is about, such as the user's query; what its newest units say when absent. */
+  about?: string;
+  /** What is to be gone on with where the context is given up, such as a task's id. */
+  task?: string;
+  /** Names of the areas of priority 1, 2 and 3, such as "To Do List". */
+  priorityAreas?: string[];
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** LimitFate is what became of a unit. */
+export interface LimitFate {
+  /** "kept", "compressed", "summarized" or "discarded". */
+  action: 'kept' | 'compressed' | 'summarized' | 'discarded';
+  /**
+   * The strategy that did it: "summarize_old", "prioritize_recent", "content_type_chunking",
+   * "discard_low_rel" or "hybrid". Absent for kept units and for recoveries.
+   */
+  strategy?: 'summarize_old' | 'prioritize_recent' | 'content_type_chunking' | 'discard_low_rel' | 'hybrid';
+  /** Index of the unit that holds it or stands for it; absent if there is none. */
+  unit?: integer;
+  /** Name under which hexapla/history/get gives it back as it was; absent for kept units. */
+  archived?: string;
+}
+
+/** LimitStep is a strategy that was tried. */
+export interface LimitStep {
+  /** From 1. */
+  round: integer;
+  /**
+   * "summarize_old", "prioritize_recent", "content_type_chunking", "discard_low_rel" or
+   * "hybrid".
+   */
+  strategy: 'summarize_old' | 'prioritize_recent' | 'content_type_chunking' | 'discard_low_rel' | 'hybrid';
+  /** Tokens before. */
+  before: integer;
+  /** Tokens after. */
+  after: integer;
+  /** How near the context was then to the one that was sent, 0 to 1. */
+  coherence: decimal;
+  /** Whether that was too little, and the step was taken back. */
+  undone: boolean;
+}
+
+/** LimitTask is a task for the user or the agent. */
+export interface LimitTask {
+  /** "contextCleanup". */
+  kind: 'contextCleanup';
+  /** For people. */
+  title: string;
+  /** Why. */
+  reason: string;
+  /** Contexts over their warning mark in the last hour. */
+  warnings: integer;
+}
+
+/** LimitsBreakResult is what the context was broken down to. */
+export interface LimitsBreakResult extends LimitInForce {
+  /** The agent. */
+  agent?: string;
+  /** The context. */
+  units: LimitUnit[];
+  /** What became of each unit that was sent, in order. */
+  fates: LimitFate[];
+  /** What was tried, in order. */
+  steps: LimitStep[];
+  /** Tokens of the context that was sent. */
+  before: integer;
+  /** Tokens of this one. */
+  after: integer;
+  /** Whether tokens are an estimate, because the tokenizer is not public. */
+  estimate: boolean;
+  /** Whether it is within the limit. */
+  success: boolean;
+  /** How near it is to what was sent, 0 to 1. */
+  coherence: decimal;
+  /** Share of the units of priority 1 that are there to the byte. */
+  priorityPreserved: decimal;
+  /** Where it was given up: "fresh_start" or "truncate". */
+  recovery?: 'fresh_start' | 'truncate';
+  /**
+   * Why it was given up: "chainFailed", "overHits" (more than two contexts over their limit in
+   * an hour), "reset" or "milestone".
+   */
+  trigger?: 'chainFailed' | 'overHits' | 'reset' | 'milestone';
+  /** The summary of a fresh start. */
+  handover?: string;
+  /** What went wrong: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED". */
+  errors: string[];
+  /** What it was worth, -2 to 2. */
+  reward: decimal;
+  /** The last hour. */
+  pressure: LimitPressure;
+  /** A task that is due because of it. */
+  task?: LimitTask;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** LimitsRecoverParams asks for a context to be given up. */
+export interface LimitsRecoverParams extends LimitsBreakParams {
+  /** Why: "reset" (the user wants it) or "milestone" (the work has come to an end). */
+  trigger: 'reset' | 'milestone';
+}
+
+/** LimitsRecoverResult is what is gone on with. */
+export interface LimitsRecoverResult extends LimitsBreakResult {
+}
+
 /** ChangeListParams asks which files were changed. */
 export interface ChangeListParams {
   /** An open session of the workspace. */
@@ -2878,6 +3345,11 @@ export interface PackBuildResult {
    * when that is nothing. Not part of the checksum.
    */
   loss?: PackLoss;
+  /**
+   * What the limit of the session's agent did to it; absent where none is set. Not part of the
+   * checksum.
+   */
+  limit?: PackLimit;
   /** The pack in the shape asked for with render. Not part of the checksum. */
   rendering?: Rendering;
   /** What was replaced in the parameters, by family: secrets and personal data. */
@@ -4769,6 +5241,39 @@ export const HistoryGetRequest = {
   type: new RequestType<HistoryGetParams, HistoryGetResult, ErrorData>('hexapla/history/get'),
 } as const;
 
+/**
+ * Tells which limit an agent has with a model, what is set, and how often it was met in the
+ * last hour.
+ */
+export const LimitsStatusRequest = {
+  method: 'hexapla/limits/status',
+  type: new RequestType<LimitsStatusParams, LimitsStatusResult, ErrorData>('hexapla/limits/status'),
+} as const;
+
+/** Breaks a list of units down to its agent's limit; what is taken out is archived. */
+export const LimitsBreakRequest = {
+  method: 'hexapla/limits/break',
+  type: new RequestType<LimitsBreakParams, LimitsBreakResult, ErrorData>('hexapla/limits/break'),
+} as const;
+
+/** Gives a context up and returns what to go on with. */
+export const LimitsRecoverRequest = {
+  method: 'hexapla/limits/recover',
+  type: new RequestType<LimitsRecoverParams, LimitsRecoverResult, ErrorData>('hexapla/limits/recover'),
+} as const;
+
+/** Lists what went wrong with limits, and how often. */
+export const LimitsErrorsRequest = {
+  method: 'hexapla/limits/errors',
+  type: new RequestType<LimitsErrorsParams, LimitsErrorsResult, ErrorData>('hexapla/limits/errors'),
+} as const;
+
+/** Lists what breakings were worth, for learning from them. */
+export const LimitsRewardsRequest = {
+  method: 'hexapla/limits/rewards',
+  type: new RequestType<LimitsRewardsParams, LimitsRewardsResult, ErrorData>('hexapla/limits/rewards'),
+} as const;
+
 /** A pack was built. */
 export const PackedNotification = {
   method: 'hexapla/event/packed',
@@ -4815,4 +5320,16 @@ export const PrunedNotification = {
 export const SummarizedNotification = {
   method: 'hexapla/event/summarized',
   type: new NotificationType<SummarizedParams>('hexapla/event/summarized'),
+} as const;
+
+/** A context is being broken down to its limit. */
+export const LimitsNotification = {
+  method: 'hexapla/event/limits',
+  type: new NotificationType<LimitsParams>('hexapla/event/limits'),
+} as const;
+
+/** A task is due. */
+export const TaskNotification = {
+  method: 'hexapla/event/task',
+  type: new NotificationType<TaskParams>('hexapla/event/task'),
 } as const;

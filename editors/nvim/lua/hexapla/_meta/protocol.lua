@@ -69,6 +69,11 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/history/manage" # Prunes a list that is over its threshold, and leaves any other as it is.
 ---| "hexapla/history/summarize" # Makes one message of all but the last of a list; what it stands for is archived.
 ---| "hexapla/history/get" # Reads messages that were removed from lists.
+---| "hexapla/limits/status" # Tells which limit an agent has with a model, what is set, and how often it was met in the last hour.
+---| "hexapla/limits/break" # Breaks a list of units down to its agent's limit; what is taken out is archived.
+---| "hexapla/limits/recover" # Gives a context up and returns what to go on with.
+---| "hexapla/limits/errors" # Lists what went wrong with limits, and how often.
+---| "hexapla/limits/rewards" # Lists what breakings were worth, for learning from them.
 
 ---Notifications of the server.
 ---@alias hexapla.Event
@@ -80,6 +85,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/event/budget" # A report took so much of a budget that another rule is in force, or nothing is left.
 ---| "hexapla/event/pruned" # A list of messages was pruned.
 ---| "hexapla/event/summarized" # Messages of a list were put into a summary.
+---| "hexapla/event/limits" # A context is being broken down to its limit.
+---| "hexapla/event/task" # A task is due.
 
 ---Kind is the stable name of an error case, in error.data.kind.
 ---@alias hexapla.Kind
@@ -105,6 +112,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "state_changed"
 ---| "conversation_done"
 ---| "budget_too_small"
+---| "token_limit_exceeded"
+---| "breaker_failed"
 ---| "query_too_complex"
 ---| "blob_damaged"
 ---| "locked"
@@ -729,7 +738,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field committed hexapla.Committed # Whether a write took effect.
 ---@field path? string # The parameter that is at fault, as a path such as "turns[2].role".
 ---@field limit? integer # The limit that was passed, in the unit of the parameter.
----@field smallestTotal? integer # For budget_too_small: the smallest total, in tokens, that works.
+---@field smallestTotal? integer # For budget_too_small and token_limit_exceeded: the smallest total, in tokens, that works; for breaker_failed the tokens of the context.
 ---@field neverDropped? hexapla.NeverDropped # For budget_too_small: what that total is made of.
 ---@field pid? integer # For locked: the process that has the store open, where that is known.
 ---@field incident? string # For internal errors: what to look for in the log.
@@ -1253,6 +1262,255 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field limited boolean # Whether there are more.
 ---@field sequence integer # The sequence number that was read.
 
+---LimitsErrorsParams asks what went wrong with limits.
+---@class hexapla.LimitsErrorsParams
+---@field session string # An open session of the workspace.
+---@field onlySession? boolean # Only what concerns this session.
+---@field code? "TOKEN_LIMIT_EXCEEDED"|"BREAKER_FAILED"|"RECOVERY_TRIGGERED" # Only this: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED" or "RECOVERY_TRIGGERED".
+---@field agent? string # Only what concerns this agent.
+---@field since? string # Only what happened then or later, RFC 3339, by the server's clock.
+---@field until? string # Only what happened then or earlier.
+---@field limit? integer # Most entries; 50 when absent, 500 at most.
+---@field cursor? string # Where to go on, from an earlier result.
+
+---LimitError is something that went wrong with a limit.
+---@class hexapla.LimitError
+---@field entry integer # Number of the entry in the log.
+---@field time string # When, RFC 3339, by the server's clock.
+---@field session string # The session.
+---@field agent? string # Its agent.
+---@field llm? string # Type of its model, where a limit is set for it.
+---@field codes string[] # "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED".
+---@field pack boolean # Whether it was a pack, and not a list of units.
+---@field trigger? "chainFailed"|"overHits"|"reset"|"milestone" # Why it was given up, if it was: "chainFailed", "overHits", "reset" or "milestone".
+---@field limit integer # Tokens.
+---@field before integer # Tokens before.
+---@field after integer # Tokens after.
+---@field action string[] # Strategies that held, and the recovery, such as "recovery:fresh_start".
+
+---LimitPattern is an error that came so often.
+---@class hexapla.LimitPattern
+---@field code "TOKEN_LIMIT_EXCEEDED"|"BREAKER_FAILED"|"RECOVERY_TRIGGERED" # "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED" or "RECOVERY_TRIGGERED".
+---@field agent? string # Of which agent.
+---@field llm? string # With which type of model.
+---@field trigger? "chainFailed"|"overHits"|"reset"|"milestone" # Of recoveries, why: "chainFailed", "overHits", "reset" or "milestone".
+---@field count integer # How often.
+---@field first string # When first, RFC 3339.
+---@field last string # When last.
+
+---LimitsErrorsResult is what went wrong.
+---@class hexapla.LimitsErrorsResult
+---@field errors hexapla.LimitError[] # Newest first.
+---@field patterns hexapla.LimitPattern[] # Of all that the filter lets through among the newest 10,000 entries, most frequent first.
+---@field cursor? string # Where to go on; absent at the end.
+---@field sequence integer # The workspace's newest sequence number.
+
+---LimitsRewardsParams asks what breakings were worth.
+---@class hexapla.LimitsRewardsParams
+---@field session string # An open session of the workspace.
+---@field limit? integer # Most entries; 1,000 when absent, 10,000 at most.
+---@field cursor? string # Where to go on, from an earlier result.
+
+---LimitState is a context in numbers.
+---@class hexapla.LimitState
+---@field units integer # Units.
+---@field tokens integer # Tokens.
+---@field p1 integer # Units of priority 1.
+---@field limit integer # The limit.
+---@field llm? string # Type of the model, where a limit is set for it.
+---@field coherence number # How near it is to the context before, 0 to 1.
+
+---LimitReward is a breaking as something to learn from.
+---@class hexapla.LimitReward
+---@field stateBefore hexapla.LimitState # Before.
+---@field action string[] # Strategies that held, and the recovery, such as "recovery:fresh_start".
+---@field reward number # What it was worth, -2 to 2.
+---@field stateAfter hexapla.LimitState # After.
+
+---LimitsRewardsResult is breakings, oldest first.
+---@class hexapla.LimitsRewardsResult
+---@field rewards hexapla.LimitReward[] # The breakings of lists of units in the workspace.
+---@field cursor? string # Where to go on; absent at the end.
+---@field sequence integer # The workspace's newest sequence number.
+
+---LimitPriority is the highest priority in a context, as a badge.
+---@class hexapla.LimitPriority
+---@field priority integer # 1 to 3.
+---@field label string # What to show, such as "P1: To Do List".
+---@field color string # Its colour, in CSS.
+
+---LimitDetails is what an editor shows of a breaking that is done.
+---@class hexapla.LimitDetails
+---@field before integer # Tokens before.
+---@field after integer # Tokens after.
+---@field strategies string[] # Strategies that held.
+---@field discarded integer # Units that were discarded.
+---@field summarized integer # Units that are part of a summary.
+---@field compressed integer # Units that were compressed.
+---@field handover? string # The beginning of the handover summary of a fresh start.
+---@field archived string[] # Names under which hexapla/history/get gives back what was taken out, the first 1,000.
+---@field errors string[] # What went wrong: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED".
+
+---LimitsParams tells what a breaking is at.
+---@class hexapla.LimitsParams
+---@field session string # The session.
+---@field phase "detection"|"summarize_old"|"prioritize_recent"|"content_chunking"|"discard_low_rel"|"hybrid"|"success"|"recovery"|"handover"|"failed" # "detection", "summarize_old", "prioritize_recent", "content_chunking", "discard_low_rel", "hybrid", "success", "recovery", "handover" or "failed".
+---@field progress integer # Percent of the limit that is used, at most 100; -1 where that says nothing.
+---@field message string # For people.
+---@field icon string # Of VS Code's icons.
+---@field color string # Of the progress bar, in CSS.
+---@field priority? hexapla.LimitPriority # The badge; absent if nothing has a priority.
+---@field tokens integer # Tokens now.
+---@field limit integer # Tokens that the agent may have.
+---@field pack boolean # Whether it is a pack, and not a list of units.
+---@field details? hexapla.LimitDetails # Given with the last phase of a breaking.
+---@field show hexapla.LimitProgress # How the user wants it to be shown.
+
+---TaskParams tells of a task that is due.
+---@class hexapla.TaskParams : hexapla.LimitTask
+---@field session string # The session.
+---@field agent? string # Its agent.
+---@field sequence integer # The sequence number at which it was noted.
+
+---PackLimit is what a limit did to a pack.
+---@class hexapla.PackLimit : hexapla.LimitInForce
+---@field used integer # Tokens of the pack.
+---@field warned boolean # Whether that is over the warning mark: what must be in it takes so much.
+---@field over boolean # Whether it is over the limit, for the same reason. It is within the budget all the same.
+---@field broken boolean # Whether the stream was folded for it.
+
+---LimitTarget says whose limit is meant.
+---@class hexapla.LimitTarget
+---@field session string # An open session.
+---@field agent? string # Agent whose limit counts: one that something is set for, or one of a session; the session's own when absent.
+---@field llm? string # Type of model for which a limit is set, such as "local_14b"; that of the session's model when absent.
+---@field p1? boolean # True where the work has priority 1 whatever is set for the agent: a fifth more.
+---@field limit? integer # Tokens, instead of what is set for agent and type. The floor counts all the same.
+
+---LimitInForce is a limit.
+---@class hexapla.LimitInForce
+---@field limit integer # Tokens.
+---@field warning integer # Tokens at which breaking starts, and to which it goes.
+---@field source "default"|"agent"|"llm"|"floor" # What decided: "default", "agent", "llm" or "floor" (it would have been lower).
+---@field llm? string # Type of the model, where a limit is set for it.
+---@field p1 boolean # Whether a fifth was added.
+
+---LimitPressure is how often contexts were near their limit in the last hour.
+---@class hexapla.LimitPressure
+---@field warnings integer # Contexts over their warning mark.
+---@field overHits integer # Contexts over their limit, since the last recovery.
+---@field loopFactor number # How far that speaks for a loop, 0 to 1. At 1, the third in an hour, a context is given up.
+
+---RetryPolicy is how often a call is tried that may fail for a moment.
+---@class hexapla.RetryPolicy
+---@field tool? string # The tool; absent for all others.
+---@field maxAttempts integer # Attempts, the first one among them.
+---@field backoffBaseSeconds integer # Seconds before the second attempt, doubled for each further one.
+---@field maxDelaySeconds integer # Seconds that a wait takes at most.
+
+---LimitProgress is how the user wants phases to be shown.
+---@class hexapla.LimitProgress
+---@field show boolean # Whether at all; if not, hexapla/event/limits is not sent.
+---@field detailLevel "minimal"|"normal"|"detailed" # "minimal", "normal" or "detailed".
+---@field autoHideSeconds integer # Seconds after which a finished one is hidden, 1 to 10.
+---@field highlightP1 boolean # Whether protection of priority 1 is set off.
+
+---SettingProblem is what is wrong with a document of settings. It counts as it was before, or not
+---at all.
+---@class hexapla.SettingProblem
+---@field file string # "hexapla.yaml" (the user's), ".hexapla.yaml" (the workspace's) or "initializationOptions".
+---@field line? integer # From 1; absent where the document as a whole is wrong.
+---@field column? integer # From 1.
+---@field key? string # The key, such as "context_config.per_llm[0].limit".
+---@field message string # What is wrong.
+
+---LimitsStatusParams asks which limit is in force.
+---@class hexapla.LimitsStatusParams : hexapla.LimitTarget
+
+---LimitsStatusResult is the limit that is in force and what led up to it.
+---@class hexapla.LimitsStatusResult : hexapla.LimitInForce
+---@field agent? string # The agent.
+---@field floor integer # No limit is below this many tokens.
+---@field packs boolean # Whether packs are built within the limit: where anything is set.
+---@field used? integer # Tokens of the session's newest pack; absent if this process has built none.
+---@field pressure hexapla.LimitPressure # The last hour.
+---@field chain string[] # Strategies in the order in which they are tried.
+---@field recoveryMode "fresh_start"|"truncate"|"error" # What happens when none helps: "fresh_start", "truncate" or "error".
+---@field retry hexapla.RetryPolicy[] # The policy for tools that have none of their own, then those that have one.
+---@field progress hexapla.LimitProgress # How phases are shown.
+---@field settings string[] # Documents that count, in their order.
+---@field problems hexapla.SettingProblem[] # What is wrong with documents.
+---@field sequence integer # The workspace's newest sequence number.
+
+---LimitUnit is one piece of a context.
+---@class hexapla.LimitUnit
+---@field id? string # A name; what is put in the place of others gets one, too.
+---@field type "message"|"text"|"code"|"plan_ref"|"log"|"summary"|"placeholder"|"other" # "message", "text", "code", "plan_ref", "log", "summary", "placeholder" or "other".
+---@field name? string # Of code, the file's name or the language: "go", "typescript", "python", "lua", "rust" or "java".
+---@field content string # The text.
+---@field priority? integer # 1 (stays to the byte) to 3; 0 for none.
+---@field tokens? integer # Tokens, in results; what a client gives is not read.
+
+---LimitsBreakParams asks for a context that is within its limit.
+---@class hexapla.LimitsBreakParams : hexapla.LimitTarget
+---@field units hexapla.LimitUnit[] # The context, oldest first: at most 10,000 units and 16 MiB.
+---@field about? string # What it is about, such as the user's query; what its newest units say when absent.
+---@field task? string # What is to be gone on with where the context is given up, such as a task's id.
+---@field priorityAreas? string[] # Names of the areas of priority 1, 2 and 3, such as "To Do List".
+---@field key? string # Idempotency key.
+
+---LimitFate is what became of a unit.
+---@class hexapla.LimitFate
+---@field action "kept"|"compressed"|"summarized"|"discarded" # "kept", "compressed", "summarized" or "discarded".
+---@field strategy? "summarize_old"|"prioritize_recent"|"content_type_chunking"|"discard_low_rel"|"hybrid" # The strategy that did it: "summarize_old", "prioritize_recent", "content_type_chunking", "discard_low_rel" or "hybrid". Absent for kept units and for recoveries.
+---@field unit? integer # Index of the unit that holds it or stands for it; absent if there is none.
+---@field archived? string # Name under which hexapla/history/get gives it back as it was; absent for kept units.
+
+---LimitStep is a strategy that was tried.
+---@class hexapla.LimitStep
+---@field round integer # From 1.
+---@field strategy "summarize_old"|"prioritize_recent"|"content_type_chunking"|"discard_low_rel"|"hybrid" # "summarize_old", "prioritize_recent", "content_type_chunking", "discard_low_rel" or "hybrid".
+---@field before integer # Tokens before.
+---@field after integer # Tokens after.
+---@field coherence number # How near the context was then to the one that was sent, 0 to 1.
+---@field undone boolean # Whether that was too little, and the step was taken back.
+
+---LimitTask is a task for the user or the agent.
+---@class hexapla.LimitTask
+---@field kind "contextCleanup" # "contextCleanup".
+---@field title string # For people.
+---@field reason string # Why.
+---@field warnings integer # Contexts over their warning mark in the last hour.
+
+---LimitsBreakResult is what the context was broken down to.
+---@class hexapla.LimitsBreakResult : hexapla.LimitInForce
+---@field agent? string # The agent.
+---@field units hexapla.LimitUnit[] # The context.
+---@field fates hexapla.LimitFate[] # What became of each unit that was sent, in order.
+---@field steps hexapla.LimitStep[] # What was tried, in order.
+---@field before integer # Tokens of the context that was sent.
+---@field after integer # Tokens of this one.
+---@field estimate boolean # Whether tokens are an estimate, because the tokenizer is not public.
+---@field success boolean # Whether it is within the limit.
+---@field coherence number # How near it is to what was sent, 0 to 1.
+---@field priorityPreserved number # Share of the units of priority 1 that are there to the byte.
+---@field recovery? "fresh_start"|"truncate" # Where it was given up: "fresh_start" or "truncate".
+---@field trigger? "chainFailed"|"overHits"|"reset"|"milestone" # Why it was given up: "chainFailed", "overHits" (more than two contexts over their limit in an hour), "reset" or "milestone".
+---@field handover? string # The summary of a fresh start.
+---@field errors string[] # What went wrong: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED".
+---@field reward number # What it was worth, -2 to 2.
+---@field pressure hexapla.LimitPressure # The last hour.
+---@field task? hexapla.LimitTask # A task that is due because of it.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---LimitsRecoverParams asks for a context to be given up.
+---@class hexapla.LimitsRecoverParams : hexapla.LimitsBreakParams
+---@field trigger "reset"|"milestone" # Why: "reset" (the user wants it) or "milestone" (the work has come to an end).
+
+---LimitsRecoverResult is what is gone on with.
+---@class hexapla.LimitsRecoverResult : hexapla.LimitsBreakResult
+
 ---ChangeListParams asks which files were changed.
 ---@class hexapla.ChangeListParams
 ---@field session string # An open session of the workspace.
@@ -1557,6 +1815,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field pack hexapla.Pack # The pack, of the form Pack.
 ---@field stability hexapla.Stability # What of this pack stays, and how it continues the one before. Not part of the checksum.
 ---@field loss? hexapla.PackLoss # What the session's pack before showed and this one does not, or in less detail; absent when that is nothing. Not part of the checksum.
+---@field limit? hexapla.PackLimit # What the limit of the session's agent did to it; absent where none is set. Not part of the checksum.
 ---@field rendering? hexapla.Rendering # The pack in the shape asked for with render. Not part of the checksum.
 ---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
