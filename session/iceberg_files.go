@@ -19,6 +19,7 @@ import (
 	"hexapla/layers"
 	"hexapla/layers/answer"
 	"hexapla/layers/digest"
+	"hexapla/layers/excerpt"
 	"hexapla/layers/history"
 	"hexapla/layers/iceberg"
 	"hexapla/layers/outline"
@@ -38,7 +39,8 @@ const (
 	maxFullFile       = 256 << 10 // bytes of a file that is shown in full
 	maxFile           = 2 << 20   // bytes of a file that is read
 	binaryProbe       = 8 << 10   // bytes that are looked through for a NUL
-	headTokens        = 120       // of the beginning of a file that has no outline
+	excerptTokens     = 120       // of a file that has no outline
+	excerptNames      = 25        // percent of those, for names in what is left out
 )
 
 // Reasons why a file is not shown, or not in full.
@@ -315,7 +317,7 @@ func (b *tierBuild) fileForm(name string, data []byte, detail string) layers.For
 		heading = "# Outline of file: " + oneLine(name)
 		short, ok := outline.Of(name, text)
 		if !ok {
-			short, _ = digest.Trim(text, headTokens, b.list.counter)
+			short = excerpt.Cut(text, excerptTokens, excerptNames, b.list.counter)
 		}
 		text = short
 	}
