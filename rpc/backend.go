@@ -99,6 +99,10 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodMemoryRestore:        Typed(b.memoryRestore),
 		wire.MethodMemoryDiff:           Typed(b.memoryDiff),
 		wire.MethodBudgetReport:         Typed(b.budgetReport),
+		wire.MethodBudgetStatus:         Typed(b.budgetStatus),
+		wire.MethodTiersBuild:           Typed(b.tiersBuild),
+		wire.MethodTiersCompare:         Typed(b.tiersCompare),
+		wire.MethodTiersSnapshots:       Typed(b.tiersSnapshots),
 		wire.MethodPackReplay:           Typed(b.packReplay),
 		wire.MethodPackExplain:          Typed(b.packExplain),
 		wire.MethodPackWhatIf:           Typed(b.packWhatIf),
@@ -136,6 +140,9 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		Audit    json.RawMessage `json:"audit"`
 		Secrets  json.RawMessage `json:"secrets"`
 		Storage  json.RawMessage `json:"storage"`
+		Budget   json.RawMessage `json:"budget"`
+		Tiers    json.RawMessage `json:"tiers"`
+		Trace    json.RawMessage `json:"trace"`
 		Context  json.RawMessage `json:"context_config"`
 	}
 	if info.Options != nil {
@@ -179,6 +186,19 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		if client.Storage, err = session.ParseStorageLimits(options.Storage); err != nil {
 			return badLimit("storage", err)
 		}
+	}
+	if options.Budget != nil {
+		if client.Budget, err = session.ParseBudgetLimits(options.Budget); err != nil {
+			return badLimit("budget", err)
+		}
+	}
+	if options.Trace != nil {
+		if client.Tracing, err = session.ParseTracing(options.Trace); err != nil {
+			return badLimit("trace", err)
+		}
+	}
+	if client.Tiers, err = readTierRules(options.Tiers); err != nil {
+		return err
 	}
 	if client.Context, err = readContextConfig(options.Context); err != nil {
 		return err

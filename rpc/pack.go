@@ -124,14 +124,21 @@ func (b *backend) budgetReport(ctx context.Context, p *wire.BudgetReportParams) 
 	}
 	reply, err := s.ReportUsage(ctx, session.UsageReport{
 		Model: p.Model, PromptTokens: p.PromptTokens, Checksum: p.Checksum, Counted: p.CountedTokens, Key: p.Key,
+		CacheWriteTokens: p.CacheWriteTokens, CacheReadTokens: p.CacheReadTokens, OutputTokens: p.OutputTokens, User: p.User,
 	})
 	if err != nil {
 		return nil, domainError(err)
 	}
 	b.recorded(p.Session, wire.MethodBudgetReport, reply.Sequence, "")
+	if status := &reply.Budget; reply.Crossed {
+		b.notify(p.Session, wire.EventBudget, wire.BudgetParams{
+			Session: p.Session, User: p.User, BudgetPercent: status.Left, Binding: useToWire(status.Binding), Exceeded: status.Exceeded, Range: status.Range, Sequence: reply.Sequence,
+		})
+	}
 	return &wire.BudgetReportResult{
 		Model: reply.Model, Factor: reply.Fit.Factor, Overhead: reply.Fit.Overhead, Band: reply.Fit.Band,
-		Samples: reply.Fit.Samples, Sequence: reply.Sequence,
+		Samples: reply.Fit.Samples, MicroUSD: reply.MicroUSD, Priced: reply.Known, BudgetPercent: reply.Budget.Left, Binding: useToWire(reply.Budget.Binding),
+		Sequence: reply.Sequence,
 	}, nil
 }
 

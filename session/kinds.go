@@ -52,6 +52,7 @@ func kindRows() []kindRow {
 		{kind: kindLine, body: reflect.TypeFor[lineRecord](), of: ofNone, cut: (*forgetting).cutLine},
 		{kind: kindTool, body: reflect.TypeFor[toolRecord](), of: ofNone, cut: (*forgetting).cutTool},
 		{kind: kindUsage, body: reflect.TypeFor[tokens.Sample](), of: ofNone, cut: keepRecord},   // numbers of tokens
+		{kind: kindSpent, body: reflect.TypeFor[spentRecord](), of: ofNone, cut: keepRecord},     // numbers of tokens, and a user
 		{kind: kindProfile, body: reflect.TypeFor[profileRecord](), of: ofNone, cut: keepRecord}, // a name of ours
 	}
 }

@@ -54,6 +54,7 @@ type auditFacts struct {
 	Tokens   int             `json:"tokens"`
 	Dropped  json.RawMessage `json:"dropped"` // only read where nothing was measured
 	Measures *packMeasures   `json:"measures"`
+	Tiers    json.RawMessage `json:"tiers"` // only of what was no pack
 }
 
 // auditSlack is how many entries from before a window are looked at before the
@@ -79,6 +80,9 @@ func (w *survey) packs() (Packs, error) {
 			return false
 		}
 		firstEntry = entry
+		if f.Tiers != nil {
+			return true
+		}
 		where := w.place(&f)
 		if f.Request.AsOf == 0 { // others tell nothing of when their sequence was
 			oldest = f.Sequence

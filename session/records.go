@@ -23,6 +23,7 @@ const (
 	kindArchive       = "archive"
 	kindHousekeeping  = "housekeeping"
 	kindUsage         = "usage"
+	kindSpent         = "spent"
 	kindPin           = "pin"
 	kindChange        = "change"
 	kindLine          = "line"

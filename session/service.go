@@ -8,10 +8,12 @@ import (
 	"sync"
 
 	"hexapla/layers"
+	"hexapla/layers/iceberg"
 	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
 	"hexapla/session/contextconfig"
 	"hexapla/session/registry"
+	"hexapla/session/trace"
 	"hexapla/storage"
 )
 
@@ -22,6 +24,9 @@ type Options struct {
 	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
 	Memory   layers.MemoryPolicy              // the zero value means layers.DefaultMemoryPolicy
 	Audit    AuditRetention                   // what the audit logs keep
+	Budget   BudgetLimits                     // what sessions and users may use
+	Tiers    iceberg.Rules                    // the zero value means iceberg.Default
+	Tracing  Tracing                          // where spans go
 	Now      func() int64                     // Unix milliseconds; time.Now when nil
 	NoIndex  bool                             // search scans the stores, and no index is opened
 	Ticks    func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
@@ -54,7 +59,7 @@ type Service struct {
 
 // New returns a Service without open workspaces, which it shares with nobody.
 func New(opts Options) *Service {
-	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Secrets: opts.Secrets, Logf: opts.Logf})
+	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Budget: opts.Budget, Tiers: opts.Tiers, Tracing: opts.Tracing, Secrets: opts.Secrets, Logf: opts.Logf})
 	s.alone = true
 	return s
 }
@@ -72,6 +77,9 @@ type Session struct {
 	lastFull int64                       // tokens that the full history took at the pack before
 	shown    packShown                   // by the pack before
 	full     bool                        // the pack before was so full that a flash save was due
+	span     trace.ID                    // of the newest build in tiers that was traced
+	spans    int64                       // that were begun
+	folder   string                      // path of the folder that it was opened for; "" where that is none of this machine
 }
 
 // Model returns the model that the session was opened with.
@@ -149,6 +157,7 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 		s.sessions[reply.Session] = session
 	}
 	session.mu.Lock()
+	session.folder = folderOf(req.URI).Path
 	if req.Model != "" || session.model == "" {
 		session.model = req.Model
 	}

@@ -86,6 +86,7 @@ type Workspace struct {
 	choices     bounded[string, layers.ProfileChoice] // at the opening of a conversation
 	openings    bounded[string, opened]               // of conversations
 	profileSets bounded[int64, profileRecord]         // by sequence
+	fileForms   fileCache
 	items       itemCache
 	itemSums    itemSums
 	agents      bounded[tiersKey, *tiers] // items of agents

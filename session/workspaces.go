@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hexapla/layers"
+	"hexapla/layers/iceberg"
 	"hexapla/layers/models"
 	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
@@ -55,6 +56,9 @@ type ClientOptions struct {
 	Audit    AuditRetention                   // what the audit logs keep
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
 	Storage  StorageLimits                    // what the stores keep
+	Budget   BudgetLimits                     // what sessions and users may use
+	Tiers    iceberg.Rules                    // the zero value means iceberg.Default
+	Tracing  Tracing                          // where spans go
 	Context  []byte                           // what is set about limits, as contextconfig.Read takes it; nil for nothing
 	Logf     func(format string, args ...any) // never given content; may be nil
 }
@@ -114,6 +118,9 @@ func (w *Workspaces) Client(opts ClientOptions) *Service {
 	}
 	if len(opts.Models.Models()) == 0 {
 		opts.Models = models.Builtin()
+	}
+	if opts.Tiers == nil {
+		opts.Tiers = iceberg.Default()
 	}
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}

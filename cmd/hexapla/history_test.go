@@ -170,7 +170,7 @@ func TestPrune2_Refused(t *testing.T) {
 	}
 }
 
-var pruneMessages = flag.Int("prune-messages", 20_000, "messages in the long list that TestPrune6_LongList prunes, up to 100000")
+var pruneMessages = flag.Int("prune-messages", 20_000, "messages in the long lists of TestPrune6_LongList and TestI6_LongList, up to 100000")
 
 // TestPrune6_LongList: a long list of messages is pruned, and all that goes is
 // archived.

@@ -128,7 +128,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"hexapla": {"--help"}, "serve": {"serve", "--help"}, "replay": {"replay", "--help"}, "eval": {"eval", "--help"},
-		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "clusters": {"clusters", "--help"}, "stats": {"stats", "--help"}, "changes": {"changes", "--help"}, "problems": {"problems", "--help"}, "limits": {"limits", "--help"}, "forget": {"forget", "--help"}, "adopt": {"adopt", "--help"}, "doctor": {"doctor", "--help"}, "verify": {"verify", "--help"}, "repair": {"repair", "--help"}, "backup": {"backup", "--help"}, "restore": {"restore", "--help"}, "export": {"export", "--help"}, "import": {"import", "--help"}, "share": {"share", "--help"}, "compact": {"compact", "--help"}, "version": {"version", "--help"},
+		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "clusters": {"clusters", "--help"}, "stats": {"stats", "--help"}, "tiers": {"tiers", "--help"}, "changes": {"changes", "--help"}, "problems": {"problems", "--help"}, "limits": {"limits", "--help"}, "forget": {"forget", "--help"}, "adopt": {"adopt", "--help"}, "doctor": {"doctor", "--help"}, "verify": {"verify", "--help"}, "repair": {"repair", "--help"}, "backup": {"backup", "--help"}, "restore": {"restore", "--help"}, "export": {"export", "--help"}, "import": {"import", "--help"}, "share": {"share", "--help"}, "compact": {"compact", "--help"}, "version": {"version", "--help"},
 		"daemon": {"daemon", "--help"}, "daemon-status": {"daemon", "status", "--help"}, "daemon-stop": {"daemon", "stop", "--help"},
 	} {
 		o := hexapla(t, nil, args...)

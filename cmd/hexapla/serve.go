@@ -50,9 +50,10 @@ changes the default, which is auto.
 A data folder in a repository, in a folder that a service synchronises, or on a
 network file system is refused: it could be published there, and open stores are
 damaged. --force-data-dir takes it all the same; one in a repository then gets a
-.gitignore that leaves everything out. Of a workspace's files .hexapla.yaml alone
-is read: it can set limits of tokens and nothing else, so nothing that is checked
-in changes what is stored, where, or what is kept out of it.
+.gitignore that leaves everything out. Of a workspace's files .hexapla.yaml is read,
+which can set limits of tokens and nothing else, and those that messages refer to
+where a client has them put into tiers: nothing that is checked in changes what is
+stored, where, or what is kept out of it.
 
 Messages for people go to standard error. The exit code is 0 after shutdown and
 exit, and when the input ended cleanly.`,

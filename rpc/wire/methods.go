@@ -88,6 +88,11 @@ const (
 	EventMemory                = "hexapla/event/memory"
 	MethodPackBuild            = "hexapla/pack/build"
 	MethodBudgetReport         = "hexapla/budget/report"
+	MethodBudgetStatus         = "hexapla/budget/status"
+	EventBudget                = "hexapla/event/budget"
+	MethodTiersBuild           = "hexapla/tiers/build"
+	MethodTiersCompare         = "hexapla/tiers/compare"
+	MethodTiersSnapshots       = "hexapla/tiers/snapshots"
 	MethodPackReplay           = "hexapla/pack/replay"
 	MethodPackExplain          = "hexapla/pack/explain"
 	MethodPackWhatIf           = "hexapla/pack/whatIf"
@@ -214,6 +219,15 @@ func Methods() []Method {
 			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall, KindTokenLimit),
 		request[BudgetReportParams, BudgetReportResult](MethodBudgetReport, ClassWrite,
 			"Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.", KindNotFound, KindOpIDReused),
+		request[BudgetStatusParams, BudgetStatusResult](MethodBudgetStatus, ClassRead,
+			"Tells what a session, and a user in a month, used in tokens and money, and which limit binds.", KindNotFound),
+		request[TiersBuildParams, TiersBuildResult](MethodTiersBuild, ClassWrite,
+			"Puts an agent's messages into four tiers by what is left of the budget; if that fails, they come back as they are.",
+			KindNotFound),
+		request[TiersCompareParams, TiersCompareResult](MethodTiersCompare, ClassRead,
+			"Sets two strategies side by side on the same messages, without a trace.", KindNotFound, KindTooLarge, KindBudgetTooSmall),
+		request[TiersSnapshotsParams, TiersSnapshotsResult](MethodTiersSnapshots, ClassRead,
+			"Lists what was put into tiers, by session, user and time: numbers and the strategy.", KindNotFound),
 		request[PackReplayParams, PackReplayResult](MethodPackReplay, ClassRead,
 			"Builds a past pack again from the store and compares checksums.", KindNotFound),
 		request[PackExplainParams, PackExplainResult](MethodPackExplain, ClassRead,
@@ -270,6 +284,7 @@ func Methods() []Method {
 		event[DriftParams](EventDrift, "The model gave a current context that says something else than the one before."),
 		event[MemoryParams](EventMemory, "An agent's memory changed: items were saved, removed, moved to another tier or put back."),
 		event[ProfileParams](EventProfile, "Another profile is in force in a session."),
+		event[BudgetParams](EventBudget, "A report took so much of a budget that another rule is in force, or nothing is left."),
 		event[PrunedParams](EventPruned, "A list of messages was pruned."),
 		event[SummarizedParams](EventSummarized, "Messages of a list were put into a summary."),
 		event[LimitsParams](EventLimits, "A context is being broken down to its limit."),

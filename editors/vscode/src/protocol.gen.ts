@@ -653,6 +653,91 @@ export interface ScoreParts {
   usefulness: decimal;
 }
 
+/** BudgetParams tells that a report changed what tiers may hold. */
+export interface BudgetParams {
+  /** The session that reported. */
+  session: string;
+  /** Its user; absent where none was named. */
+  user?: string;
+  /** Percent that is left of the binding limit. */
+  budgetPercent: decimal;
+  /** The limit of which least is left. */
+  binding?: BudgetUse;
+  /** Whether nothing is left of it. */
+  exceeded: boolean;
+  /** Range of budgets of the rule in force, such as "40-60%". */
+  range: string;
+  /** The workspace's sequence number. */
+  sequence: integer;
+}
+
+/** BudgetStatusParams asks what was used of budgets. */
+export interface BudgetStatusParams {
+  /** An open session. */
+  session: string;
+  /** User whose month is asked for; at most 256 bytes. */
+  user?: string;
+  /** Month such as "2026-11", by UTC; the current one when absent. */
+  month?: string;
+}
+
+/** BudgetSpent is what was used, as far as it was reported. */
+export interface BudgetSpent {
+  /** Reports that it is the sum of. */
+  reports: integer;
+  /** Tokens of prompts, cached ones too. */
+  inputTokens: integer;
+  /** Tokens of answers. */
+  outputTokens: integer;
+  /** Both together, which limits of tokens count. */
+  tokens: integer;
+  /** Cost in millionths of a US dollar, by the table of models. */
+  microUSD: integer;
+  /** Reports of models that are not in the table, which were priced as its default. */
+  unpriced: integer;
+}
+
+/** BudgetUse is how much of a limit is used. */
+export interface BudgetUse {
+  /** "session" or "month" (of the user). */
+  scope: 'session' | 'month';
+  /** "tokens" or "microUSD" (millionths of a US dollar). */
+  unit: 'tokens' | 'microUSD';
+  /** In that unit. */
+  used: integer;
+  /** In that unit. */
+  limit: integer;
+  /** Percent that is left, 0 to 100. */
+  leftPercent: decimal;
+}
+
+/** BudgetStatusResult is what was used of budgets, and what is left. */
+export interface BudgetStatusResult {
+  /** What the session used. */
+  used: BudgetSpent;
+  /** What the user used in the month, in this workspace. */
+  monthUsed: BudgetSpent;
+  /** The month, such as "2026-11". */
+  month: string;
+  /** The limits that are set. */
+  limits: BudgetUse[];
+  /**
+   * The limit of which least is left, that hexapla/tiers/build goes by; absent where none is
+   * set.
+   */
+  binding?: BudgetUse;
+  /** Percent that is left of it; 100 where none is set. */
+  budgetPercent: decimal;
+  /** Whether nothing is left of it. */
+  exceeded: boolean;
+  /** Range of budgets of the rule in force, such as "40-60%". */
+  range: string;
+  /** That rule, of the settings. */
+  rule: TierRule;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
 /** ContextRequestParams carries context requests. */
 export interface ContextRequestParams {
   /** The session. */
@@ -1545,10 +1630,10 @@ export interface RemovedMessage {
   tokens: integer;
   /**
    * "budget" (others are worth more), "opening" (it stood before the first words of the user
-   * that stay), "broken" (a result without its call, or a call without its result) or
-   * "summarized" (the summary stands for it).
+   * that stay), "broken" (a result without its call, or a call without its result),
+   * "summarized" (the summary stands for it) or "older" (than those that stay in a tier).
    */
-  reason: 'budget' | 'opening' | 'broken' | 'summarized';
+  reason: 'budget' | 'opening' | 'broken' | 'summarized' | 'older';
   /** What it is worth. It stays or goes with the others of its unit, by the highest of them. */
   score: HistoryScore;
 }
@@ -3393,8 +3478,8 @@ export interface Rendering {
 }
 
 /**
- * BudgetReportParams is what the provider says of one prompt. Either checksum or countedTokens
- * is given.
+ * BudgetReportParams is what the provider says of one prompt. With checksum or countedTokens
+ * it is learned from, too.
  */
 export interface BudgetReportParams {
   /** An open session of the workspace. */
@@ -3403,6 +3488,14 @@ export interface BudgetReportParams {
   model?: string;
   /** The provider's tokens of the prompt: plain, written to its cache and read from it. */
   promptTokens: integer;
+  /** Of those, the ones that were written to the provider's cache. */
+  cacheWriteTokens?: integer;
+  /** Of those, the ones that were read from the provider's cache. */
+  cacheReadTokens?: integer;
+  /** The provider's tokens of the answer. */
+  outputTokens?: integer;
+  /** User whose month it counts for; at most 256 bytes. */
+  user?: string;
   /** Of the pack that was sent. */
   checksum?: string;
   /** Tokens that were counted of the prompt, if it was no pack. */
@@ -3429,6 +3522,14 @@ export interface BudgetReportResult {
   band: decimal;
   /** Reports that it was learned from, 64 at most. */
   samples: integer;
+  /** What prompt and answer cost, in millionths of a US dollar. */
+  microUSD: integer;
+  /** Whether the model's prices are known; others are priced as the default. */
+  priced: boolean;
+  /** Percent that is left of the binding limit; 100 where none is set. */
+  budgetPercent: decimal;
+  /** The limit of which least is left; absent where none is set. */
+  binding?: BudgetUse;
   /** The workspace's newest sequence number. */
   sequence: integer;
 }
@@ -4316,6 +4417,257 @@ export interface SessionCloseResult {
   completed?: string;
 }
 
+/** TierRule is what the four tiers hold in a range of budgets. */
+export interface TierRule {
+  /**
+   * The rule holds while less than so many percent of the budget are left, and at least as
+   * many as the rule before says; absent in the last rule.
+   */
+  below?: integer;
+  /** Memory items at most; absent for all. */
+  items?: integer;
+  /** "none", "outline" (signatures and headings) or "full". */
+  files: 'none' | 'outline' | 'full';
+  /** Messages of the history at most; absent for all. */
+  messages?: integer;
+}
+
+/** TierStrategy decides what the tiers hold. */
+export interface TierStrategy {
+  /** Percent of the budget that is left, 0 to 100; what hexapla/budget/status says when absent. */
+  budgetPercent?: decimal;
+  /** Rules in the place of those of the settings, by below; at most 20. */
+  rules?: TierRule[];
+  /** Tiers that hold what they hold with all of the budget left: 1 to 4. */
+  force?: integer[];
+}
+
+/** TierMessages are an agent's messages before they are put into tiers. */
+export interface TierMessages {
+  /** An open session. */
+  session: string;
+  /**
+   * The messages, as in hexapla/history/prune; the newest is asked now. More than 100,000 come
+   * back as they are.
+   */
+  messages: LSPAny[];
+  /** What is sent apart from the messages, as in hexapla/history/prune. */
+  system?: LSPAny;
+  /** Model whose window bounds the tiers and whose tokenizer counts; the session's when absent. */
+  model?: string;
+  /** Tokens that the model takes, instead of its context window. */
+  limit?: integer;
+  /** Tokens that all tiers may take, with system; 80 percent of the limit when absent. */
+  budget?: integer;
+  /** Agent whose memory items are tier 2; the session's when absent. */
+  agent?: string;
+  /** User whose month counts; at most 256 bytes. */
+  user?: string;
+}
+
+/** TiersBuildParams asks for messages in four tiers. */
+export interface TiersBuildParams extends TierMessages, TierStrategy {
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** TierPart is something in a tier, or something that gave way. */
+export interface TierPart {
+  /**
+   * Of a memory item; the path of a file below the workspace's folder, as it was referred to
+   * where it leads out of it; the index of a message; "system", "context" (layer 0) or
+   * "headings".
+   */
+  id: string;
+  /** "full", "outline" (of a file), "heading", or "none" where it is not shown. */
+  detail: 'full' | 'outline' | 'heading' | 'none';
+  /** Tokens that it takes, or would take. */
+  tokens: integer;
+  /**
+   * Why it is not shown, or not in full: "rule" (the rule leaves it out), "budget" (no room);
+   * of files "missing", "outside" (of the workspace's folder), "notRegular" (a folder, a
+   * device or a pipe), "binary", "tooLarge" (over 256 KiB for its full text, over 2 MiB at
+   * all), "denied" (it may not be read), "notAllowed" (the settings' allowlist of paths has it
+   * not) or "tooMany" (20 files are shown).
+   */
+  reason?: 'rule' | 'budget' | 'missing' | 'outside' | 'notRegular' | 'binary' | 'tooLarge' | 'denied' | 'notAllowed' | 'tooMany';
+}
+
+/** TierContent is what a tier holds. */
+export interface TierContent {
+  /** 1 to 4. */
+  tier: integer;
+  /**
+   * "always" (system prompts, layer 0, what is asked now), "memory" (memory items), "files"
+   * (that messages refer to) or "history" (the messages before).
+   */
+  name: 'always' | 'memory' | 'files' | 'history';
+  /** Parts that are shown. */
+  items: integer;
+  /** Their tokens. */
+  tokens: integer;
+  /** The parts, in their order. */
+  parts?: TierPart[];
+}
+
+/** TierChoice is the strategy that was in force. */
+export interface TierChoice {
+  /** Range of budgets that the rule is for, such as "40-60%". */
+  range: string;
+  /** The rule, with what was forced. */
+  rule: TierRule;
+  /** Where rules come from: "default", "settings" or "request". */
+  rules: 'default' | 'settings' | 'request';
+  /** Tiers that were forced. */
+  forced: integer[];
+  /** Percent of the budget that was left. */
+  budgetPercent: decimal;
+  /** Whether that was given in the request. */
+  given: boolean;
+  /** The limit whose share it is; absent where there is none, or it was given. */
+  binding?: BudgetUse;
+}
+
+/** TierWarning is something that a client should know. */
+export interface TierWarning {
+  /**
+   * "notBuilt" (the messages are as they came), "unknownAgent" (it has saved no memory items),
+   * "unknownModel" (the default's window and tokenizer are used), "noFolder" (the workspace's
+   * folder cannot be read), "exceeded" (nothing is left of the budget) or "problems" (calls
+   * without results, or results without calls, which are left out of the history).
+   */
+  kind: 'notBuilt' | 'unknownAgent' | 'unknownModel' | 'noFolder' | 'exceeded' | 'problems';
+  /** The parameter that it is about. */
+  path?: string;
+  /** For people; no content. */
+  message: string;
+  /** For a budget that is too small: the smallest that works, in tokens. */
+  smallestTotal?: integer;
+}
+
+/** TierBuild is messages in four tiers. */
+export interface TierBuild {
+  /** False where the messages are as they came; warnings say why. */
+  built: boolean;
+  /** All four. */
+  tiers: TierContent[];
+  /** How that was chosen; absent where it failed before. */
+  strategy?: TierChoice;
+  /** Indices of the messages that stay, in order. */
+  kept: integer[];
+  /** Tokens of messages and system as they came. */
+  originalTokens: integer;
+  /** Tokens of messages and system as they are. */
+  tokens: integer;
+  /** By how much that is less, in percent; negative where it is more. */
+  reductionPercent: decimal;
+  /** Tokens that all tiers might take. */
+  budget: integer;
+  /** Whether tokens are an estimate, because the tokenizer is not public. */
+  estimate: boolean;
+  /** What a client should know. */
+  warnings: TierWarning[];
+  /** SHA-256 of messages and system as the server holds them. */
+  checksum: string;
+}
+
+/** TiersBuildResult is messages in four tiers, ready to be sent. */
+export interface TiersBuildResult extends TierBuild {
+  /** The list to send. */
+  messages: LSPAny[];
+  /**
+   * Place of the message in it that holds layer 0, memory items and files; absent if there is
+   * none.
+   */
+  contextAt?: integer;
+  /** The messages that were left out, in order; all are archived when the reply is given. */
+  removed: RemovedMessage[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** TiersCompareParams asks what two strategies make of the same messages. */
+export interface TiersCompareParams extends TierMessages {
+  /** The first strategy. */
+  a: TierStrategy;
+  /** The second strategy. */
+  b: TierStrategy;
+}
+
+/** TiersCompareResult sets two strategies side by side. Nothing was stored. */
+export interface TiersCompareResult {
+  /** What the first strategy makes of the messages. */
+  a: TierBuild;
+  /** What the second strategy makes of them. */
+  b: TierBuild;
+  /** Indices of messages that only the first keeps. */
+  onlyA: integer[];
+  /** Indices of messages that only the second keeps. */
+  onlyB: integer[];
+  /** By how many tokens the second is larger. */
+  moreTokens: integer;
+}
+
+/** TiersSnapshotsParams asks for builds of the past. */
+export interface TiersSnapshotsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** True for this session's builds alone. */
+  onlySession?: boolean;
+  /** Builds of this user alone; absent for those of all. */
+  user?: string;
+  /** Builds from this time on, RFC 3339. */
+  since?: string;
+  /** Builds before this time. */
+  until?: string;
+  /** Builds at most; 20 when absent, 200 at most. 1 gives the newest. */
+  limit?: integer;
+  /** From the answer before, to go on. */
+  cursor?: string;
+}
+
+/** TierSnapshot is a build of the past: numbers, and nothing of what was said. */
+export interface TierSnapshot {
+  /** The session. */
+  session: string;
+  /** The user; absent where none was named. */
+  user?: string;
+  /** When it was built, RFC 3339. */
+  time: string;
+  /** The workspace's sequence number then. */
+  sequence: integer;
+  /** SHA-256 of messages and system as the server holds them. */
+  checksum: string;
+  /** False where the messages were left as they came. */
+  built: boolean;
+  /** The tiers, without their parts. */
+  tiers: TierContent[];
+  /** How that was chosen; absent where it failed before. */
+  strategy?: TierChoice;
+  /** Messages that stayed. */
+  kept: integer;
+  /** Messages that were left out. */
+  removed: integer;
+  /** Tokens of messages and system as they came. */
+  originalTokens: integer;
+  /** Tokens of messages and system as they were sent. */
+  tokens: integer;
+  /** Kinds of warnings, as in hexapla/tiers/build. */
+  warnings: string[];
+  /** Milliseconds that it took to build. */
+  ms: decimal;
+}
+
+/** TiersSnapshotsResult lists builds. */
+export interface TiersSnapshotsResult {
+  /** The builds, newest first, as far as the audit log goes back. */
+  snapshots: TierSnapshot[];
+  /** To go on; absent at the end. */
+  cursor?: string;
+}
+
 /**
  * Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
  * shown before, bears out. The sentence or entry that makes it was left out of header, summary
@@ -4736,6 +5088,36 @@ export const BudgetReportRequest = {
   type: new RequestType<BudgetReportParams, BudgetReportResult, ErrorData>('hexapla/budget/report'),
 } as const;
 
+/**
+ * Tells what a session, and a user in a month, used in tokens and money, and which limit
+ * binds.
+ */
+export const BudgetStatusRequest = {
+  method: 'hexapla/budget/status',
+  type: new RequestType<BudgetStatusParams, BudgetStatusResult, ErrorData>('hexapla/budget/status'),
+} as const;
+
+/**
+ * Puts an agent's messages into four tiers by what is left of the budget; if that fails, they
+ * come back as they are.
+ */
+export const TiersBuildRequest = {
+  method: 'hexapla/tiers/build',
+  type: new RequestType<TiersBuildParams, TiersBuildResult, ErrorData>('hexapla/tiers/build'),
+} as const;
+
+/** Sets two strategies side by side on the same messages, without a trace. */
+export const TiersCompareRequest = {
+  method: 'hexapla/tiers/compare',
+  type: new RequestType<TiersCompareParams, TiersCompareResult, ErrorData>('hexapla/tiers/compare'),
+} as const;
+
+/** Lists what was put into tiers, by session, user and time: numbers and the strategy. */
+export const TiersSnapshotsRequest = {
+  method: 'hexapla/tiers/snapshots',
+  type: new RequestType<TiersSnapshotsParams, TiersSnapshotsResult, ErrorData>('hexapla/tiers/snapshots'),
+} as const;
+
 /** Builds a past pack again from the store and compares checksums. */
 export const PackReplayRequest = {
   method: 'hexapla/pack/replay',
@@ -4920,6 +5302,12 @@ export const MemoryNotification = {
 export const ProfileNotification = {
   method: 'hexapla/event/profile',
   type: new NotificationType<ProfileParams>('hexapla/event/profile'),
+} as const;
+
+/** A report took so much of a budget that another rule is in force, or nothing is left. */
+export const BudgetNotification = {
+  method: 'hexapla/event/budget',
+  type: new NotificationType<BudgetParams>('hexapla/event/budget'),
 } as const;
 
 /** A list of messages was pruned. */

@@ -47,6 +47,10 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/memory/diff" # Compares by SHA-256 what a client holds, or a checkpoint has, with an agent's memory items.
 ---| "hexapla/pack/build" # Builds the context for the next model call within a token budget.
 ---| "hexapla/budget/report" # Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.
+---| "hexapla/budget/status" # Tells what a session, and a user in a month, used in tokens and money, and which limit binds.
+---| "hexapla/tiers/build" # Puts an agent's messages into four tiers by what is left of the budget; if that fails, they come back as they are.
+---| "hexapla/tiers/compare" # Sets two strategies side by side on the same messages, without a trace.
+---| "hexapla/tiers/snapshots" # Lists what was put into tiers, by session, user and time: numbers and the strategy.
 ---| "hexapla/pack/replay" # Builds a past pack again from the store and compares checksums.
 ---| "hexapla/pack/explain" # Lists everything that a pack shows or could show, with why, what took its place and at which budget it comes in.
 ---| "hexapla/pack/whatIf" # Tells what packs of several budgets and models would be like, without a trace.
@@ -78,6 +82,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/event/drift" # The model gave a current context that says something else than the one before.
 ---| "hexapla/event/memory" # An agent's memory changed: items were saved, removed, moved to another tier or put back.
 ---| "hexapla/event/profile" # Another profile is in force in a session.
+---| "hexapla/event/budget" # A report took so much of a budget that another rule is in force, or nothing is left.
 ---| "hexapla/event/pruned" # A list of messages was pruned.
 ---| "hexapla/event/summarized" # Messages of a list were put into a summary.
 ---| "hexapla/event/limits" # A context is being broken down to its limit.
@@ -431,6 +436,52 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field errors number # Share of the query's errors that it met too.
 ---@field visits number # How often the user or the model came back to the conversation: n times are n/(n+2).
 ---@field usefulness number # What the conversation proved to be worth (see hexapla/learning/get): 0.5 for one of which nothing is known, and 0, without weight, as long as nothing was learned in the workspace.
+
+---BudgetParams tells that a report changed what tiers may hold.
+---@class hexapla.BudgetParams
+---@field session string # The session that reported.
+---@field user? string # Its user; absent where none was named.
+---@field budgetPercent number # Percent that is left of the binding limit.
+---@field binding? hexapla.BudgetUse # The limit of which least is left.
+---@field exceeded boolean # Whether nothing is left of it.
+---@field range string # Range of budgets of the rule in force, such as "40-60%".
+---@field sequence integer # The workspace's sequence number.
+
+---BudgetStatusParams asks what was used of budgets.
+---@class hexapla.BudgetStatusParams
+---@field session string # An open session.
+---@field user? string # User whose month is asked for; at most 256 bytes.
+---@field month? string # Month such as "2026-11", by UTC; the current one when absent.
+
+---BudgetSpent is what was used, as far as it was reported.
+---@class hexapla.BudgetSpent
+---@field reports integer # Reports that it is the sum of.
+---@field inputTokens integer # Tokens of prompts, cached ones too.
+---@field outputTokens integer # Tokens of answers.
+---@field tokens integer # Both together, which limits of tokens count.
+---@field microUSD integer # Cost in millionths of a US dollar, by the table of models.
+---@field unpriced integer # Reports of models that are not in the table, which were priced as its default.
+
+---BudgetUse is how much of a limit is used.
+---@class hexapla.BudgetUse
+---@field scope "session"|"month" # "session" or "month" (of the user).
+---@field unit "tokens"|"microUSD" # "tokens" or "microUSD" (millionths of a US dollar).
+---@field used integer # In that unit.
+---@field limit integer # In that unit.
+---@field leftPercent number # Percent that is left, 0 to 100.
+
+---BudgetStatusResult is what was used of budgets, and what is left.
+---@class hexapla.BudgetStatusResult
+---@field used hexapla.BudgetSpent # What the session used.
+---@field monthUsed hexapla.BudgetSpent # What the user used in the month, in this workspace.
+---@field month string # The month, such as "2026-11".
+---@field limits hexapla.BudgetUse[] # The limits that are set.
+---@field binding? hexapla.BudgetUse # The limit of which least is left, that hexapla/tiers/build goes by; absent where none is set.
+---@field budgetPercent number # Percent that is left of it; 100 where none is set.
+---@field exceeded boolean # Whether nothing is left of it.
+---@field range string # Range of budgets of the rule in force, such as "40-60%".
+---@field rule hexapla.TierRule # That rule, of the settings.
+---@field sequence integer # The workspace's newest sequence number.
 
 ---ContextRequestParams carries context requests.
 ---@class hexapla.ContextRequestParams
@@ -879,7 +930,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field message integer # Index of the message in the list that was sent.
 ---@field archived string # Name under which hexapla/history/get gives it back. The same message has the same name.
 ---@field tokens integer # Tokens.
----@field reason "budget"|"opening"|"broken"|"summarized" # "budget" (others are worth more), "opening" (it stood before the first words of the user that stay), "broken" (a result without its call, or a call without its result) or "summarized" (the summary stands for it).
+---@field reason "budget"|"opening"|"broken"|"summarized"|"older" # "budget" (others are worth more), "opening" (it stood before the first words of the user that stay), "broken" (a result without its call, or a call without its result), "summarized" (the summary stands for it) or "older" (than those that stay in a tier).
 ---@field score hexapla.HistoryScore # What it is worth. It stays or goes with the others of its unit, by the highest of them.
 
 ---HistoryPruneResult is what became of the list.
@@ -1819,12 +1870,16 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field framingTokens integer # Estimate of the tokens that the provider adds for messages and roles; 0 where framing is not "published".
 ---@field framing "published"|"unknown"|"none" # Where framingTokens comes from: "published" (a rule of the provider), "unknown" (there is no such rule) or "none" (nothing is added to a text).
 
----BudgetReportParams is what the provider says of one prompt. Either checksum or countedTokens is
----given.
+---BudgetReportParams is what the provider says of one prompt. With checksum or countedTokens it
+---is learned from, too.
 ---@class hexapla.BudgetReportParams
 ---@field session string # An open session of the workspace.
 ---@field model? string # The model that was called; the session's when absent.
 ---@field promptTokens integer # The provider's tokens of the prompt: plain, written to its cache and read from it.
+---@field cacheWriteTokens? integer # Of those, the ones that were written to the provider's cache.
+---@field cacheReadTokens? integer # Of those, the ones that were read from the provider's cache.
+---@field outputTokens? integer # The provider's tokens of the answer.
+---@field user? string # User whose month it counts for; at most 256 bytes.
 ---@field checksum? string # Of the pack that was sent.
 ---@field countedTokens? integer # Tokens that were counted of the prompt, if it was no pack.
 ---@field key? string # Idempotency key.
@@ -1837,6 +1892,10 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field overhead integer # What every prompt has beyond what was counted, in the provider's tokens.
 ---@field band number # The relative error that 95 % of the reports stayed within when they were predicted from those before; 0.25 until twelve reports came.
 ---@field samples integer # Reports that it was learned from, 64 at most.
+---@field microUSD integer # What prompt and answer cost, in millionths of a US dollar.
+---@field priced boolean # Whether the model's prices are known; others are priced as the default.
+---@field budgetPercent number # Percent that is left of the binding limit; 100 where none is set.
+---@field binding? hexapla.BudgetUse # The limit of which least is left; absent where none is set.
 ---@field sequence integer # The workspace's newest sequence number.
 
 ---Pack is the assembled context of one model call.
@@ -2266,6 +2325,133 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.SessionCloseResult
 ---@field sequence integer # The workspace's newest sequence number.
 ---@field completed? string # Id of the conversation that this completed, if any.
+
+---TierRule is what the four tiers hold in a range of budgets.
+---@class hexapla.TierRule
+---@field below? integer # The rule holds while less than so many percent of the budget are left, and at least as many as the rule before says; absent in the last rule.
+---@field items? integer # Memory items at most; absent for all.
+---@field files "none"|"outline"|"full" # "none", "outline" (signatures and headings) or "full".
+---@field messages? integer # Messages of the history at most; absent for all.
+
+---TierStrategy decides what the tiers hold.
+---@class hexapla.TierStrategy
+---@field budgetPercent? number # Percent of the budget that is left, 0 to 100; what hexapla/budget/status says when absent.
+---@field rules? hexapla.TierRule[] # Rules in the place of those of the settings, by below; at most 20.
+---@field force? integer[] # Tiers that hold what they hold with all of the budget left: 1 to 4.
+
+---TierMessages are an agent's messages before they are put into tiers.
+---@class hexapla.TierMessages
+---@field session string # An open session.
+---@field messages any[] # The messages, as in hexapla/history/prune; the newest is asked now. More than 100,000 come back as they are.
+---@field system? any # What is sent apart from the messages, as in hexapla/history/prune.
+---@field model? string # Model whose window bounds the tiers and whose tokenizer counts; the session's when absent.
+---@field limit? integer # Tokens that the model takes, instead of its context window.
+---@field budget? integer # Tokens that all tiers may take, with system; 80 percent of the limit when absent.
+---@field agent? string # Agent whose memory items are tier 2; the session's when absent.
+---@field user? string # User whose month counts; at most 256 bytes.
+
+---TiersBuildParams asks for messages in four tiers.
+---@class hexapla.TiersBuildParams : hexapla.TierMessages, hexapla.TierStrategy
+---@field key? string # Idempotency key.
+
+---TierPart is something in a tier, or something that gave way.
+---@class hexapla.TierPart
+---@field id string # Of a memory item; the path of a file below the workspace's folder, as it was referred to where it leads out of it; the index of a message; "system", "context" (layer 0) or "headings".
+---@field detail "full"|"outline"|"heading"|"none" # "full", "outline" (of a file), "heading", or "none" where it is not shown.
+---@field tokens integer # Tokens that it takes, or would take.
+---@field reason? "rule"|"budget"|"missing"|"outside"|"notRegular"|"binary"|"tooLarge"|"denied"|"notAllowed"|"tooMany" # Why it is not shown, or not in full: "rule" (the rule leaves it out), "budget" (no room); of files "missing", "outside" (of the workspace's folder), "notRegular" (a folder, a device or a pipe), "binary", "tooLarge" (over 256 KiB for its full text, over 2 MiB at all), "denied" (it may not be read), "notAllowed" (the settings' allowlist of paths has it not) or "tooMany" (20 files are shown).
+
+---TierContent is what a tier holds.
+---@class hexapla.TierContent
+---@field tier integer # 1 to 4.
+---@field name "always"|"memory"|"files"|"history" # "always" (system prompts, layer 0, what is asked now), "memory" (memory items), "files" (that messages refer to) or "history" (the messages before).
+---@field items integer # Parts that are shown.
+---@field tokens integer # Their tokens.
+---@field parts? hexapla.TierPart[] # The parts, in their order.
+
+---TierChoice is the strategy that was in force.
+---@class hexapla.TierChoice
+---@field range string # Range of budgets that the rule is for, such as "40-60%".
+---@field rule hexapla.TierRule # The rule, with what was forced.
+---@field rules "default"|"settings"|"request" # Where rules come from: "default", "settings" or "request".
+---@field forced integer[] # Tiers that were forced.
+---@field budgetPercent number # Percent of the budget that was left.
+---@field given boolean # Whether that was given in the request.
+---@field binding? hexapla.BudgetUse # The limit whose share it is; absent where there is none, or it was given.
+
+---TierWarning is something that a client should know.
+---@class hexapla.TierWarning
+---@field kind "notBuilt"|"unknownAgent"|"unknownModel"|"noFolder"|"exceeded"|"problems" # "notBuilt" (the messages are as they came), "unknownAgent" (it has saved no memory items), "unknownModel" (the default's window and tokenizer are used), "noFolder" (the workspace's folder cannot be read), "exceeded" (nothing is left of the budget) or "problems" (calls without results, or results without calls, which are left out of the history).
+---@field path? string # The parameter that it is about.
+---@field message string # For people; no content.
+---@field smallestTotal? integer # For a budget that is too small: the smallest that works, in tokens.
+
+---TierBuild is messages in four tiers.
+---@class hexapla.TierBuild
+---@field built boolean # False where the messages are as they came; warnings say why.
+---@field tiers hexapla.TierContent[] # All four.
+---@field strategy? hexapla.TierChoice # How that was chosen; absent where it failed before.
+---@field kept integer[] # Indices of the messages that stay, in order.
+---@field originalTokens integer # Tokens of messages and system as they came.
+---@field tokens integer # Tokens of messages and system as they are.
+---@field reductionPercent number # By how much that is less, in percent; negative where it is more.
+---@field budget integer # Tokens that all tiers might take.
+---@field estimate boolean # Whether tokens are an estimate, because the tokenizer is not public.
+---@field warnings hexapla.TierWarning[] # What a client should know.
+---@field checksum string # SHA-256 of messages and system as the server holds them.
+
+---TiersBuildResult is messages in four tiers, ready to be sent.
+---@class hexapla.TiersBuildResult : hexapla.TierBuild
+---@field messages any[] # The list to send.
+---@field contextAt? integer # Place of the message in it that holds layer 0, memory items and files; absent if there is none.
+---@field removed hexapla.RemovedMessage[] # The messages that were left out, in order; all are archived when the reply is given.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---TiersCompareParams asks what two strategies make of the same messages.
+---@class hexapla.TiersCompareParams : hexapla.TierMessages
+---@field a hexapla.TierStrategy # The first strategy.
+---@field b hexapla.TierStrategy # The second strategy.
+
+---TiersCompareResult sets two strategies side by side. Nothing was stored.
+---@class hexapla.TiersCompareResult
+---@field a hexapla.TierBuild # What the first strategy makes of the messages.
+---@field b hexapla.TierBuild # What the second strategy makes of them.
+---@field onlyA integer[] # Indices of messages that only the first keeps.
+---@field onlyB integer[] # Indices of messages that only the second keeps.
+---@field moreTokens integer # By how many tokens the second is larger.
+
+---TiersSnapshotsParams asks for builds of the past.
+---@class hexapla.TiersSnapshotsParams
+---@field session string # An open session of the workspace.
+---@field onlySession? boolean # True for this session's builds alone.
+---@field user? string # Builds of this user alone; absent for those of all.
+---@field since? string # Builds from this time on, RFC 3339.
+---@field until? string # Builds before this time.
+---@field limit? integer # Builds at most; 20 when absent, 200 at most. 1 gives the newest.
+---@field cursor? string # From the answer before, to go on.
+
+---TierSnapshot is a build of the past: numbers, and nothing of what was said.
+---@class hexapla.TierSnapshot
+---@field session string # The session.
+---@field user? string # The user; absent where none was named.
+---@field time string # When it was built, RFC 3339.
+---@field sequence integer # The workspace's sequence number then.
+---@field checksum string # SHA-256 of messages and system as the server holds them.
+---@field built boolean # False where the messages were left as they came.
+---@field tiers hexapla.TierContent[] # The tiers, without their parts.
+---@field strategy? hexapla.TierChoice # How that was chosen; absent where it failed before.
+---@field kept integer # Messages that stayed.
+---@field removed integer # Messages that were left out.
+---@field originalTokens integer # Tokens of messages and system as they came.
+---@field tokens integer # Tokens of messages and system as they were sent.
+---@field warnings string[] # Kinds of warnings, as in hexapla/tiers/build.
+---@field ms number # Milliseconds that it took to build.
+
+---TiersSnapshotsResult lists builds.
+---@class hexapla.TiersSnapshotsResult
+---@field snapshots hexapla.TierSnapshot[] # The builds, newest first, as far as the audit log goes back.
+---@field cursor? string # To go on; absent at the end.
 
 ---Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
 ---shown before, bears out. The sentence or entry that makes it was left out of header, summary
