@@ -50,12 +50,6 @@ func startCommand(t *testing.T, cmd *exec.Cmd, options string) (*child, *sharedB
 	return &child{t, client}, errs
 }
 
-// openAt opens a session of its own in a workspace.
-func (c *child) openAt(uri string) wire.SessionOpenResult {
-	c.t.Helper()
-	return call[wire.SessionOpenResult](c, wire.MethodSessionOpen, wire.SessionOpenParams{Workspace: wire.Workspace{URI: uri}})
-}
-
 // say records one exchange.
 func (c *child) say(session, text string) wire.ConversationRecordResult {
 	c.t.Helper()

@@ -27,6 +27,12 @@ func openStory(t *testing.T, conversations int) *child {
 	return c
 }
 
+// openAt opens a session of its own in a workspace.
+func (c *child) openAt(uri string) wire.SessionOpenResult {
+	c.t.Helper()
+	return call[wire.SessionOpenResult](c, wire.MethodSessionOpen, wire.SessionOpenParams{Workspace: wire.Workspace{URI: uri}})
+}
+
 func recordAsked(c *child, query string, rest ...wire.Turn) wire.ConversationRecordResult {
 	c.t.Helper()
 	return call[wire.ConversationRecordResult](c, wire.MethodConversationRecord, wire.ConversationRecordParams{
