@@ -34,7 +34,7 @@ const contextSection = "hexapla.context_config"
 // for them. Settings that cannot be taken are told in the log and change nothing.
 func (s *server) configured(ctx context.Context, req *jsonrpc2.Request) {
 	b, ok := s.options.Backend.(configurable)
-	if !ok || s.life.serving() != nil {
+	if !ok || s.life.admit() != nil {
 		return
 	}
 	var params struct {
@@ -50,14 +50,14 @@ func (s *server) configured(ctx context.Context, req *jsonrpc2.Request) {
 	if h := params.Settings.Hexapla; h != nil {
 		settings = h.Context
 	}
-	if settings != nil || params.Settings.Hexapla != nil {
-		s.configure(b, settings)
+	given := settings != nil || params.Settings.Hexapla != nil
+	if !s.inTurn(ctx, func() {
+		if given {
+			s.configure(b, settings)
+		}
+	}) || given || !b.Pulls() {
 		return
 	}
-	if !b.Pulls() {
-		return
-	}
-	jsonrpc2.Async(ctx)
 	asked := map[string]any{"items": []map[string]string{{"section": contextSection}}}
 	var answer []json.RawMessage
 	const method = "workspace/configuration"
@@ -68,6 +68,21 @@ func (s *server) configured(ctx context.Context, req *jsonrpc2.Request) {
 	if len(answer) == 1 {
 		s.configure(b, answer[0])
 	}
+}
+
+// inTurn runs fn in a notification's place among the writes: behind initialize, which
+// may still run, and before all that was sent later. It reports whether it did.
+func (s *server) inTurn(ctx context.Context, fn func()) bool {
+	f := s.stream.board(didChangeConfiguration)
+	defer s.stream.settle(f)
+	f.ticket = s.dispatch.lane.take(true)
+	jsonrpc2.Async(ctx)
+	defer f.ticket.finish()
+	if f.ticket.turn(f.ctx) != nil || s.life.serving() != nil {
+		return false
+	}
+	fn()
+	return true
 }
 
 func (s *server) configure(b configurable, settings json.RawMessage) {
