@@ -42,7 +42,7 @@ func (s *search) meaning() error {
 			return err
 		}
 		if ok {
-			cosines[i] = vectors.Cosine(&query, &vector)
+			cosines[i] = vectors.Cosine(query, vector)
 		}
 		low, high = min(low, cosines[i]), max(high, cosines[i])
 	}
