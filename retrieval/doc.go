@@ -74,6 +74,9 @@ type Result struct {
 	// Degraded says that the index was not there, or that not all records could
 	// be seen.
 	Degraded bool
+	// Model names what nearness in meaning goes by: BuiltinModel, the encoder's ID,
+	// or "" where it has no part in the score.
+	Model string
 }
 
 // Hit is a record, or a conversation with its best record.

@@ -147,6 +147,9 @@ func identify(weights *os.File, t *tokenizer) (string, error) {
 // ID names the model: two with the same give the same vectors.
 func (m *Model) ID() string { return m.id }
 
+// Dimensions of a vector.
+func (m *Model) Dimensions() int { return Dimensions }
+
 // Vectorised tells whether the machine has what the quick kernel needs.
 func (m *Model) Vectorised() bool { return m.vectorised }
 
