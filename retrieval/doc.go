@@ -56,6 +56,9 @@ type Query struct {
 	Now int64
 	// Weights of the score; the engine's if zero.
 	Weights Weights
+	// Reciprocal brings nearness in meaning and the other parts together by the
+	// reciprocals of ranks instead of a weighted sum.
+	Reciprocal bool
 	// Candidates is how many records are ranked at most, if fewer than the
 	// engine's: those that hold the query's rarest terms come first.
 	Candidates int
@@ -114,6 +117,8 @@ type ScoreParts struct {
 // Weights say what each part is worth. They need not add up to one.
 type Weights struct {
 	Lexical, Passage, Conversation, Semantic, Temporal, Entities, Errors, Visits, Usefulness float64
+	// Encoded takes the place of Semantic where an encoder has embedded the turns.
+	Encoded float64
 }
 
 // DefaultWeights returns the weights that are in force when none are given.
@@ -134,7 +139,20 @@ func DefaultWeights() Weights {
 // of conversations no more is found, so that they are ranked without.
 func TurnWeights() Weights {
 	w := DefaultWeights()
-	w.Semantic = 1
+	w.Semantic, w.Encoded = 1, encodedWeight
+	return w
+}
+
+// encodedWeight is what nearness in meaning is worth where an encoder tells it,
+// chosen on half of the questions of LoCoMo, dialogs 0 to 4: turn R@10 is 76 with
+// 0 and 80 with this, on the other half 79 and 80.
+const encodedWeight = 4
+
+// ConversationWeights returns weights for finding conversations by what was said
+// in them: the usual ones, with nearness in meaning where an encoder tells it.
+func ConversationWeights() Weights {
+	w := DefaultWeights()
+	w.Encoded = encodedWeight
 	return w
 }
 

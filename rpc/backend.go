@@ -20,7 +20,9 @@ type BackendOptions struct {
 	Log     *slog.Logger // until a client listens; nil discards
 	Now     func() int64 // Unix milliseconds; the system's clock when nil
 	NoIndex bool         // search scans the stores, and no index is opened
-	Random  io.Reader    // where keys of new stores come from; crypto/rand.Reader when nil
+	// ModelCaches are folders where other programs keep models.
+	ModelCaches []string
+	Random      io.Reader // where keys of new stores come from; crypto/rand.Reader when nil
 }
 
 // NewBackend returns the backend of a server with one client, which has the
@@ -122,12 +124,13 @@ func (b *backend) methods() map[string]Handler {
 func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	var client session.ClientOptions
 	var options struct {
-		Policy   json.RawMessage `json:"policy"`
-		Profiles json.RawMessage `json:"profiles"`
-		Memory   json.RawMessage `json:"memory"`
-		Audit    json.RawMessage `json:"audit"`
-		Secrets  json.RawMessage `json:"secrets"`
-		Storage  json.RawMessage `json:"storage"`
+		Policy     json.RawMessage `json:"policy"`
+		Profiles   json.RawMessage `json:"profiles"`
+		Memory     json.RawMessage `json:"memory"`
+		Audit      json.RawMessage `json:"audit"`
+		Secrets    json.RawMessage `json:"secrets"`
+		Storage    json.RawMessage `json:"storage"`
+		Embeddings json.RawMessage `json:"embeddings"`
 	}
 	if info.Options != nil {
 		if err := json.Unmarshal(info.Options, &options); err != nil {
@@ -164,6 +167,11 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	if options.Storage != nil {
 		if client.Storage, err = session.ParseStorageLimits(options.Storage); err != nil {
 			return badLimit("storage", err)
+		}
+	}
+	if options.Embeddings != nil {
+		if client.Embeddings, err = session.ParseEmbeddingSettings(options.Embeddings); err != nil {
+			return badLimit("embeddings", err)
 		}
 	}
 	if client.Secrets, err = readSecrets(options.Secrets); err != nil {

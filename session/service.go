@@ -26,6 +26,9 @@ type Options struct {
 	Logf     func(format string, args ...any) // never given content; may be nil
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
 	Random   io.Reader                        // where keys of new stores come from; crypto/rand.Reader when nil
+	// Embeddings is the zero value for DefaultEmbeddingSettings.
+	Embeddings  EmbeddingSettings
+	ModelCaches []string // folders where other programs keep models
 }
 
 // Service is what one client has open: its sessions, in workspaces that it may
@@ -48,7 +51,7 @@ type Service struct {
 
 // New returns a Service without open workspaces, which it shares with nobody.
 func New(opts Options) *Service {
-	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Secrets: opts.Secrets, Logf: opts.Logf})
+	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Secrets: opts.Secrets, Embeddings: opts.Embeddings, Logf: opts.Logf})
 	s.alone = true
 	return s
 }

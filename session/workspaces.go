@@ -25,10 +25,11 @@ import (
 // and one retention at a time. A client whose options differ is told so in its
 // log.
 type Workspaces struct {
-	opts   Options
-	tokens *tokens.Registry
-	rules  func() *scrub.Rules // the default ones, compiled beside the first request
-	places *registry.Registry
+	opts     Options
+	tokens   *tokens.Registry
+	rules    func() *scrub.Rules // the default ones, compiled beside the first request
+	places   *registry.Registry
+	encoders encoders
 
 	mu     sync.Mutex // guards what follows
 	closed bool
@@ -48,13 +49,15 @@ type opening struct {
 
 // ClientOptions are what one client asks for.
 type ClientOptions struct {
-	Policy   layers.Policy                    // the zero value means layers.DefaultPolicy
-	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
-	Memory   layers.MemoryPolicy              // the zero value means layers.DefaultMemoryPolicy
-	Audit    AuditRetention                   // what the audit logs keep
-	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
-	Storage  StorageLimits                    // what the stores keep
-	Logf     func(format string, args ...any) // never given content; may be nil
+	Policy   layers.Policy       // the zero value means layers.DefaultPolicy
+	Profiles layers.Profiles     // the zero value means layers.DefaultProfiles
+	Memory   layers.MemoryPolicy // the zero value means layers.DefaultMemoryPolicy
+	Audit    AuditRetention      // what the audit logs keep
+	Secrets  *scrub.Rules        // what is scrubbed at the door; the default settings when nil
+	Storage  StorageLimits       // what the stores keep
+	// Embeddings is the zero value for DefaultEmbeddingSettings.
+	Embeddings EmbeddingSettings
+	Logf       func(format string, args ...any) // never given content; may be nil
 }
 
 // NewWorkspaces returns none so far. Of the options, the data folder, the clocks
@@ -74,6 +77,7 @@ func NewWorkspaces(opts Options) *Workspaces {
 		opts.Random = rand.Reader
 	}
 	w := &Workspaces{opts: opts, tokens: tokens.NewRegistry(), loaded: map[string]*opening{}, places: openRegistry(opts.DataDir, opts.Now, opts.Logf)}
+	w.encoders = encoders{caches: opts.ModelCaches, ticks: opts.Ticks}
 	w.rules = sync.OnceValue(func() *scrub.Rules {
 		rules, err := scrub.Compile(scrub.DefaultSettings())
 		if err != nil { // the built-in rules are the program's own
@@ -95,6 +99,9 @@ func (w *Workspaces) Client(opts ClientOptions) *Service {
 	}
 	if opts.Memory == (layers.MemoryPolicy{}) {
 		opts.Memory = layers.DefaultMemoryPolicy()
+	}
+	if opts.Embeddings == (EmbeddingSettings{}) {
+		opts.Embeddings = DefaultEmbeddingSettings()
 	}
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
@@ -161,7 +168,7 @@ func (w *Workspaces) open(ctx context.Context, id string, client *Service) (*Wor
 		if o.err != nil {
 			return nil, o.err
 		}
-		if !first && (o.client.Policy != client.client.Policy || o.client.Profiles != client.client.Profiles || o.client.Memory != client.client.Memory || o.client.Audit != client.client.Audit || o.client.Storage != client.client.Storage) {
+		if !first && (o.client.Policy != client.client.Policy || o.client.Profiles != client.client.Profiles || o.client.Memory != client.client.Memory || o.client.Audit != client.client.Audit || o.client.Storage != client.client.Storage || o.client.Embeddings != client.client.Embeddings) {
 			client.client.Logf("workspace %s: another client opened it with other options, which hold until no client has it open", id)
 		}
 		return o.ws, nil
@@ -173,7 +180,7 @@ func (w *Workspaces) load(ctx context.Context, id string, o *opening, rules *scr
 	if o.err = prepareFolder(w.opts.DataDir, id); o.err == nil {
 		o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
 			ID: id, Dir: workspaceDir(w.opts.DataDir, id),
-			Policy: o.client.Policy, Profiles: o.client.Profiles, Memory: o.client.Memory, Audit: o.client.Audit, Storage: o.client.Storage, Tokens: w.tokens, Models: models.Builtin(),
+			Policy: o.client.Policy, Profiles: o.client.Profiles, Memory: o.client.Memory, Audit: o.client.Audit, Storage: o.client.Storage, Embeddings: o.client.Embeddings, Encoders: &w.encoders, Tokens: w.tokens, Models: models.Builtin(),
 			Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Rules: rules, Random: w.opts.Random, Warm: func() { w.warm(id) }, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
 		})
 	}
@@ -341,6 +348,9 @@ func (w *Workspaces) Close() error {
 	}
 	for _, gone := range others {
 		<-gone
+	}
+	if err := w.encoders.close(); err != nil && first == nil {
+		first = err
 	}
 	return first
 }

@@ -131,7 +131,7 @@ func (s serving) run(ctx context.Context, out io.Writer) (exitCode int) {
 
 // options are those of a server in this process.
 func (s serving) options() rpc.Options {
-	backend := rpc.BackendOptions{DataDir: s.dir, Log: slog.New(s.log)}
+	backend := rpc.BackendOptions{DataDir: s.dir, Log: slog.New(s.log), ModelCaches: modelCaches(s.program)}
 	if s.fixedKeys {
 		backend.Random = constant(0x5a)
 	}

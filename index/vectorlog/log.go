@@ -302,6 +302,14 @@ func (l *Log) Purge() error {
 	return nil
 }
 
+// Remove removes the log of a folder, which nobody has open.
+func Remove(dir string) error {
+	if err := os.Remove(filepath.Join(dir, fileName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove vectors: %w", err)
+	}
+	return nil
+}
+
 // Close closes the log. Closing twice is fine.
 func (l *Log) Close() error {
 	l.mu.Lock()
