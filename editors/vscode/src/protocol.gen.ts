@@ -3556,6 +3556,11 @@ export interface SearchQueryResult {
   sequence: integer;
   /** True while the index is being rebuilt: hits come from a bounded scan of the store. */
   degraded: boolean;
+  /**
+   * What nearness in meaning goes by: "words" for the built-in word vectors, or the name of
+   * the model that turns were embedded with. Absent where it has no part in the scores.
+   */
+  model?: string;
 }
 
 /** ReferenceLookupParams asks the reference index. */

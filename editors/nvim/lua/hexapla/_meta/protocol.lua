@@ -1868,6 +1868,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field cursor? string # Where to go on.
 ---@field sequence integer # The sequence number that was read.
 ---@field degraded boolean # True while the index is being rebuilt: hits come from a bounded scan of the store.
+---@field model? string # What nearness in meaning goes by: "words" for the built-in word vectors, or the name of the model that turns were embedded with. Absent where it has no part in the scores.
 
 ---ReferenceLookupParams asks the reference index.
 ---@class hexapla.ReferenceLookupParams
