@@ -25,12 +25,12 @@ type counted struct {
 	ended atomic.Bool // it fails from now on
 }
 
-func (c *counted) Embed(ctx context.Context, text string) ([]float32, error) {
+func (c *counted) Embed(ctx context.Context, text string, parts int) ([][]float32, error) {
 	if c.ended.Load() {
 		return nil, errors.New("the weights cannot be read")
 	}
 	c.texts.Add(1)
-	return c.Model.Embed(ctx, text)
+	return c.Model.Embed(ctx, text, parts)
 }
 
 func openEncoder(t *testing.T, seed uint64) *counted {

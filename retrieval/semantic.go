@@ -54,8 +54,12 @@ func (s *search) near(ctx context.Context) error {
 	cosines := make(map[int64]float64, len(wanted))
 	var best nearest
 	square := vectors.Square(query)
+	cosine := -1.0 // of the turn's parts so far, the nearest
 	err = n.log.Scan(s.view.Seq(), func(row vectorlog.Row) {
-		cosine := vectors.CosineOf(vectors.Dot(query, row.Vector), square, row.Square)
+		cosine = max(cosine, vectors.CosineOf(vectors.Dot(query, row.Vector), square, row.Square))
+		if row.More > 0 {
+			return
+		}
 		best.add(neighbourTurn{row.Seq, cosine})
 		for len(wanted) > 0 && wanted[0] < row.Seq {
 			wanted = wanted[1:]
@@ -63,6 +67,7 @@ func (s *search) near(ctx context.Context) error {
 		if len(wanted) > 0 && wanted[0] == row.Seq {
 			cosines[row.Seq] = cosine
 		}
+		cosine = -1
 	})
 	if err != nil {
 		s.engine.options.Logf("retrieval: %v; turns are compared by built-in vectors", err)

@@ -143,7 +143,7 @@ func (e *encoders) await(ctx context.Context, s EmbeddingSettings, logf func(str
 }
 
 // timedRuns is how many texts are timed; the quickest counts.
-const timedRuns = 3
+const timedRuns = 5
 
 // open opens and times a model.
 func (e *encoders) open(key encoderKey) (model *minilm.Model, reason string) {
@@ -161,7 +161,7 @@ func (e *encoders) open(key encoderKey) (model *minilm.Model, reason string) {
 	quickest := int64(-1)
 	for range timedRuns {
 		start := e.ticks()
-		if _, err := model.Embed(context.Background(), text); err != nil {
+		if _, err := model.Embed(context.Background(), text, 1); err != nil {
 			model.Close()
 			return nil, minilm.Reason(err)
 		}
