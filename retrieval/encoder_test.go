@@ -2,8 +2,10 @@ package retrieval_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hexapla/index/vectorlog"
 	"hexapla/retrieval"
 	"hexapla/retrieval/minilm"
 	"hexapla/retrieval/minilm/minilmtest"
@@ -240,21 +241,25 @@ func TestB8_OlderStore(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(50, entries(0, 8)...)
 	encoder := openEncoder(t, 1)
-	log, err := vectorlog.Open(vectorlog.Options{Dir: w.indexDir(), StoreUUID: w.store.UUID(), Model: encoder.ID(), Dimensions: encoder.Dimensions()})
+	var clock atomic.Int64
+	e, stop := w.encoding(encoder, &clock)
+	w.encoded(e)
+	stop()
+	row := binary.BigEndian.AppendUint64(nil, uint64(w.store.Seq()+1))
+	row = append(row, make([]byte, 1+4+encoder.Dimensions())...)
+	row = binary.BigEndian.AppendUint32(row, crc32.Checksum(row, crc32.MakeTable(crc32.Castagnoli)))
+	file, err := os.OpenFile(filepath.Join(w.indexDir(), "vectors"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong := vectorlog.Row{Seq: 1, Square: 1, Vector: append(make([]byte, encoder.Dimensions()-1), 1)}
-	future := wrong
-	future.Seq = w.store.Seq() + 1
-	if err := log.Append([]vectorlog.Row{wrong, future}, future.Seq); err != nil {
+	if _, err := file.Write(row); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Close(); err != nil {
+	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var clock atomic.Int64
-	e, _ := w.encoding(encoder, &clock)
+	encoder.texts.Store(0)
+	e, _ = w.encoding(encoder, &clock)
 	w.encoded(e)
 	if n := encoder.texts.Load(); n != 8 {
 		t.Errorf("%d texts embedded", n)
