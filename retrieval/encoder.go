@@ -18,9 +18,8 @@ type Encoder interface {
 	ID() string
 	// Dimensions of a vector.
 	Dimensions() int
-	// Embed returns the vectors of a text's parts, at least one and at most so many;
-	// each takes some milliseconds to 100.
-	Embed(ctx context.Context, text string, parts int) ([][]float32, error)
+	// Embed returns a text's vector; it takes some milliseconds to 100.
+	Embed(ctx context.Context, text string) ([]float32, error)
 }
 
 // EncoderOptions let an Engine compare turns with the query by an Encoder, as far
@@ -60,7 +59,7 @@ func (e *Engine) RunEncoder(ctx context.Context) error {
 		return ctx.Err()
 	}
 	log, err := vectorlog.Open(vectorlog.Options{
-		Dir: o.Dir, StoreUUID: e.store.UUID(), Model: fmt.Sprintf("%s, %d parts", encoder.ID(), turnParts), Dimensions: encoder.Dimensions(), Logf: e.options.Logf,
+		Dir: o.Dir, StoreUUID: e.store.UUID(), Model: encoder.ID(), Dimensions: encoder.Dimensions(), Logf: e.options.Logf,
 	})
 	if err != nil {
 		e.options.Logf("retrieval: %v; turns are compared by built-in vectors", err)
@@ -111,7 +110,6 @@ func (e *Engine) Encoded() (model string, watermark int64) {
 const (
 	embedSpan  = 256 // sequences that are looked through at once
 	embedTurns = 8   // embedded and kept together; so many a search embeds itself, where they were just recorded
-	turnParts  = 4   // of a turn at most, of which the nearest to a query counts
 )
 
 // turnText is a turn that is to be embedded.
@@ -177,18 +175,12 @@ func (n *encoding) embed(ctx context.Context, turns []turnText, from, end int64)
 	}
 	rows := make([]vectorlog.Row, 0, len(turns))
 	for _, t := range turns {
-		parts, err := n.encoder.Embed(ctx, t.text, turnParts)
+		v, err := n.encoder.Embed(ctx, t.text)
 		if err != nil {
 			return err
 		}
-		first := len(rows)
-		for _, part := range parts {
-			if q, ok := vectors.Quantise(part); ok {
-				rows = append(rows, vectorlog.Row{Seq: t.seq, Square: vectors.Square(q), Vector: q})
-			}
-		}
-		for i := first; i < len(rows); i++ {
-			rows[i].More = uint8(len(rows) - 1 - i)
+		if q, ok := vectors.Quantise(v); ok {
+			rows = append(rows, vectorlog.Row{Seq: t.seq, Square: vectors.Square(q), Vector: q})
 		}
 	}
 	return n.log.Append(rows, end)
@@ -199,11 +191,11 @@ func (n *encoding) query(ctx context.Context, text string) (vectors.Vector, erro
 	if v, ok := n.queries.get(text); ok {
 		return v, nil
 	}
-	parts, err := n.encoder.Embed(ctx, text, 1)
+	numbers, err := n.encoder.Embed(ctx, text)
 	if err != nil {
 		return nil, fmt.Errorf("embed query: %w", err)
 	}
-	v, _ := vectors.Quantise(parts[0])
+	v, _ := vectors.Quantise(numbers)
 	n.queries.put(text, v)
 	return v, nil
 }

@@ -26,12 +26,12 @@ type counted struct {
 	ended atomic.Bool // it fails from now on
 }
 
-func (c *counted) Embed(ctx context.Context, text string, parts int) ([][]float32, error) {
+func (c *counted) Embed(ctx context.Context, text string) ([]float32, error) {
 	if c.ended.Load() {
 		return nil, errors.New("the weights cannot be read")
 	}
 	c.texts.Add(1)
-	return c.Model.Embed(ctx, text, parts)
+	return c.Model.Embed(ctx, text)
 }
 
 func openEncoder(t *testing.T, seed uint64) *counted {
@@ -246,7 +246,7 @@ func TestB8_OlderStore(t *testing.T) {
 	w.encoded(e)
 	stop()
 	row := binary.BigEndian.AppendUint64(nil, uint64(w.store.Seq()+1))
-	row = append(row, make([]byte, 1+4+encoder.Dimensions())...)
+	row = append(row, make([]byte, 4+encoder.Dimensions())...)
 	row = binary.BigEndian.AppendUint32(row, crc32.Checksum(row, crc32.MakeTable(crc32.Castagnoli)))
 	file, err := os.OpenFile(filepath.Join(w.indexDir(), "vectors"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

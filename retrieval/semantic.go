@@ -54,12 +54,8 @@ func (s *search) near(ctx context.Context) error {
 	cosines := make(map[int64]float64, len(wanted))
 	var best nearest
 	square := vectors.Square(query)
-	cosine := -1.0 // of the turn's parts so far, the nearest
 	err = n.log.Scan(s.view.Seq(), func(row vectorlog.Row) {
-		cosine = max(cosine, vectors.CosineOf(vectors.Dot(query, row.Vector), square, row.Square))
-		if row.More > 0 {
-			return
-		}
+		cosine := vectors.CosineOf(vectors.Dot(query, row.Vector), square, row.Square)
 		best.add(neighbourTurn{row.Seq, cosine})
 		for len(wanted) > 0 && wanted[0] < row.Seq {
 			wanted = wanted[1:]
@@ -67,7 +63,6 @@ func (s *search) near(ctx context.Context) error {
 		if len(wanted) > 0 && wanted[0] == row.Seq {
 			cosines[row.Seq] = cosine
 		}
-		cosine = -1
 	})
 	if err != nil {
 		s.engine.options.Logf("retrieval: %v; turns are compared by built-in vectors", err)
@@ -185,9 +180,9 @@ func (s *search) meaning() error {
 }
 
 // neighbourShare is the share with which the turns before and after a turn count
-// for its nearness: what it answers to stands there (chosen on half of the
-// questions of LoCoMo, dialogs 0 to 4).
-const neighbourShare = 0.3
+// for its nearness: what it answers to stands there. 0.3 finds more in chats of
+// short turns (LoCoMo), 0 where an answer is a page (BEAM).
+const neighbourShare = 0.15
 
 // smooth gives each turn the mean of its cosine and, with a smaller share, those
 // of the turns before and after it.

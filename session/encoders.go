@@ -161,7 +161,7 @@ func (e *encoders) open(key encoderKey) (model *minilm.Model, reason string) {
 	quickest := int64(-1)
 	for range timedRuns {
 		start := e.ticks()
-		if _, err := model.Embed(context.Background(), text, 1); err != nil {
+		if _, err := model.Embed(context.Background(), text); err != nil {
 			model.Close()
 			return nil, minilm.Reason(err)
 		}

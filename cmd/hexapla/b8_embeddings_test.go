@@ -123,11 +123,11 @@ func rowOf(t *testing.T, file string, n int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const head, row, numbers = 45, 401, 384
+	const head, row, numbers = 45, 400, 384
 	if len(raw) < head+n*row {
 		t.Fatalf("%d bytes", len(raw))
 	}
-	return raw[head+(n-1)*row+13:][:numbers]
+	return raw[head+(n-1)*row+12:][:numbers]
 }
 
 // TestB8_NoModel: where the model's files are missing, are others, or are too slow

@@ -36,14 +36,13 @@ var (
 // A file is a head and then rows of equal length, in the order of sequences.
 //
 //	head: magic, 5 bytes; dimensions, 4; SHA-256 of store and model; CRC-32C of these
-//	row:  sequence, 8 bytes; rows of the record behind this one, 1; sum of squares, 4;
-//	      numbers, dimensions bytes; CRC-32C of these
+//	row:  sequence, 8 bytes; sum of squares, 4; numbers, dimensions bytes; CRC-32C of these
 //
 // Integers are big endian.
 const (
-	magic     = "HXVL\x02"
+	magic     = "HXVL\x01"
 	headSize  = len(magic) + 4 + sha256.Size + 4
-	fixedSize = 8 + 1 + 4 + 4 // of a row, besides its numbers
+	fixedSize = 8 + 4 + 4 // of a row, besides its numbers
 	fileName  = "vectors"
 )
 
@@ -58,10 +57,9 @@ type Options struct {
 	Logf       func(format string, args ...any) // may be nil; gets no content
 }
 
-// Row is a vector of a record, which may have several.
+// Row is a record's vector.
 type Row struct {
 	Seq    int64
-	More   uint8  // rows of the record behind this one
 	Square int32  // sum of the squares of the numbers
 	Vector []byte // numbers from -127 to 127 in two's complement
 }
@@ -147,8 +145,7 @@ func (l *Log) begin() error {
 	return nil
 }
 
-// verify reads all rows and cuts the file behind the last record whose rows are all
-// good.
+// verify reads all rows and cuts the file where they cease to be good.
 func (l *Log) verify() error {
 	l.rows, l.last = 0, 0
 	info, err := l.file.Stat()
@@ -156,17 +153,12 @@ func (l *Log) verify() error {
 		return err
 	}
 	there := max(info.Size()-int64(headSize), 0)
-	var before Row
-	n := int64(0)
 	err = l.read(there/l.size, func(raw []byte) bool {
 		row, ok := l.parse(raw)
-		if !ok || !follows(before, row) {
+		if !ok || row.Seq <= l.last {
 			return false
 		}
-		before = row
-		if n++; row.More == 0 {
-			l.rows, l.last = n, row.Seq
-		}
+		l.rows, l.last = l.rows+1, row.Seq
 		return true
 	})
 	if err != nil {
@@ -180,15 +172,6 @@ func (l *Log) verify() error {
 	}
 	l.watermark = l.last
 	return nil
-}
-
-// follows tells whether a row may stand behind another; the zero value is before
-// the first.
-func follows(before, row Row) bool {
-	if before.More > 0 {
-		return row.Seq == before.Seq && row.More == before.More-1
-	}
-	return row.Seq > before.Seq
 }
 
 // chunkRows is how many rows are read at once.
@@ -225,11 +208,11 @@ func (l *Log) parse(raw []byte) (Row, bool) {
 // unsummed reads a row whose sum is known to be good.
 func unsummed(raw []byte) Row {
 	return Row{
-		Seq: int64(binary.BigEndian.Uint64(raw)), More: raw[8], Square: int32(binary.BigEndian.Uint32(raw[9:])), Vector: raw[13 : len(raw)-4],
+		Seq: int64(binary.BigEndian.Uint64(raw)), Square: int32(binary.BigEndian.Uint32(raw[8:])), Vector: raw[12 : len(raw)-4],
 	}
 }
 
-// Watermark returns the sequence up to which every record has its vectors, or has
+// Watermark returns the sequence up to which every record has its vector, or has
 // none to have. After Open it is that of the last row.
 func (l *Log) Watermark() int64 {
 	l.mu.RLock()
@@ -246,8 +229,7 @@ func (l *Log) Len() int {
 
 // Append adds the vectors of the records above the watermark, up to and with a
 // new one. Rows at or below the present watermark are there already and are
-// passed over; those of one record come together. After an error of the system
-// the log is ErrFailed.
+// passed over. After an error the log is ErrFailed.
 func (l *Log) Append(rows []Row, watermark int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -258,25 +240,21 @@ func (l *Log) Append(rows []Row, watermark int64) error {
 		return nil
 	}
 	var raw []byte
-	before, added := Row{Seq: l.last}, int64(0)
+	last, added := l.last, int64(0)
 	for _, row := range rows {
 		if row.Seq <= l.watermark {
 			continue
 		}
-		if !follows(before, row) || row.Seq > watermark || len(row.Vector) != l.options.Dimensions {
+		if row.Seq <= last || row.Seq > watermark || len(row.Vector) != l.options.Dimensions {
 			return fmt.Errorf("append vectors: row %d does not fit", row.Seq)
 		}
 		from := len(raw)
 		raw = binary.BigEndian.AppendUint64(raw, uint64(row.Seq))
-		raw = append(raw, row.More)
 		raw = binary.BigEndian.AppendUint32(raw, uint32(row.Square))
 		raw = append(raw, row.Vector...)
 		raw = binary.BigEndian.AppendUint32(raw, castagnoli(raw[from:]))
-		before = row
+		last = row.Seq
 		added++
-	}
-	if before.More > 0 {
-		return fmt.Errorf("append vectors: rows of %d are missing", before.Seq)
 	}
 	if added > 0 {
 		if _, err := l.file.WriteAt(raw, int64(headSize)+l.rows*l.size); err != nil {
@@ -285,7 +263,7 @@ func (l *Log) Append(rows []Row, watermark int64) error {
 			return fmt.Errorf("append vectors: %w", l.err)
 		}
 	}
-	l.rows, l.last, l.watermark = l.rows+added, before.Seq, watermark
+	l.rows, l.last, l.watermark = l.rows+added, last, watermark
 	return nil
 }
 

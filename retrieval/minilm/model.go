@@ -182,27 +182,11 @@ func (s *scratch) make(n int) {
 	s.zeros = make([]float32, max(columns, headSize)+panelColumns)
 }
 
-// Embed returns a vector of length 1 of each part of a text, at most so many: a
-// part is as much as MaxTokens tokens hold, and the rest is left out. A text
-// without words has one part. Errors are the context's and those of reading the
-// weights.
-func (m *Model) Embed(ctx context.Context, text string, parts int) ([][]float32, error) {
-	const words = MaxTokens - 2 // without those that frame a part
-	ids := m.tokens.tokens(text, max(parts, 1)*words+2)
-	ids = ids[1 : len(ids)-1]
-	var out [][]float32
-	framed := make([]int32, 0, MaxTokens)
-	for first := true; first || len(ids) > 0; first = false {
-		part := ids[:min(len(ids), words)]
-		ids = ids[len(part):]
-		framed = append(append(append(framed[:0], m.tokens.begin), part...), m.tokens.end)
-		v, err := m.embed(ctx, framed)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
+// Embed returns a text's vector of length 1. Of a text longer than MaxTokens
+// tokens its beginning is read. Errors are the context's and those of reading
+// the weights.
+func (m *Model) Embed(ctx context.Context, text string) ([]float32, error) {
+	return m.embed(ctx, m.tokens.tokens(text, MaxTokens))
 }
 
 func (m *Model) embed(ctx context.Context, ids []int32) ([]float32, error) {

@@ -11,7 +11,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,36 +29,6 @@ func openDrawn(t testing.TB) *Model {
 	return m
 }
 
-// embedded is a text's first part.
-func embedded(t *testing.T, m *Model, text string) []float32 {
-	parts, err := m.Embed(context.WithoutCancel(t.Context()), text, 1)
-	if err != nil || len(parts) != 1 {
-		t.Errorf("%.20s: %d parts, %v", text, len(parts), err)
-		return make([]float32, Dimensions)
-	}
-	return parts[0]
-}
-
-// TestParts: a text longer than a part has several, of which the first is what it
-// is alone, up to as many as are asked for.
-func TestParts(t *testing.T) {
-	t.Parallel()
-	m := openDrawn(t)
-	words := strings.Repeat("dog ", MaxTokens-2)
-	for text, want := range map[string]int{"": 1, words: 1, words + "cat": 2, strings.Repeat(words, 5): 3} {
-		parts, err := m.Embed(t.Context(), text, 3)
-		if err != nil || len(parts) != want {
-			t.Fatalf("%d bytes: %d parts, not %d, %v", len(text), len(parts), want, err)
-		}
-		if strings.HasPrefix(text, words) && !slices.Equal(parts[0], embedded(t, m, words)) {
-			t.Error("the first part depends on what follows")
-		}
-		if want == 2 && !slices.Equal(parts[1], embedded(t, m, "cat")) {
-			t.Error("the second part is not what it is alone")
-		}
-	}
-}
-
 // TestB8_SameBits: a model of drawn numbers gives the same bits on every machine,
 // whichever kernel it has and from however many goroutines it is asked.
 func TestB8_SameBits(t *testing.T) {
@@ -69,7 +38,10 @@ func TestB8_SameBits(t *testing.T) {
 	sum := func() string {
 		h := sha256.New()
 		for _, text := range texts {
-			v := embedded(t, m, text)
+			v, err := m.Embed(t.Context(), text)
+			if err != nil {
+				t.Fatal(err)
+			}
 			length := 0.0
 			for _, x := range v {
 				length += float64(x) * float64(x)
@@ -93,12 +65,15 @@ func TestB8_SameBits(t *testing.T) {
 	vectors := make([][]float32, 4)
 	var wait sync.WaitGroup
 	for i := range vectors {
-		wait.Go(func() { vectors[i] = embedded(t, m, texts[i%2+1]) })
+		wait.Go(func() { vectors[i], _ = m.Embed(context.Background(), texts[i%2+1]) })
 	}
 	wait.Wait()
 	m.kernel = plainKernel
 	for i, v := range vectors {
-		plain := embedded(t, m, texts[i%2+1])
+		plain, err := m.Embed(t.Context(), texts[i%2+1])
+		if err != nil {
+			t.Fatal(err)
+		}
 		for c := range v {
 			if v[c] != plain[c] {
 				t.Fatalf("text %d, number %d: %v, plain %v", i, c, v[c], plain[c])
@@ -149,7 +124,7 @@ func TestEmbedEnds(t *testing.T) {
 	m := openDrawn(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Embed(ctx, "dog", 1); !errors.Is(err, context.Canceled) {
+	if _, err := m.Embed(ctx, "dog"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -224,7 +199,7 @@ func BenchmarkEmbed(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			text := strings.Repeat("dog ", words)
 			for b.Loop() {
-				if _, err := m.Embed(b.Context(), text, 1); err != nil {
+				if _, err := m.Embed(b.Context(), text); err != nil {
 					b.Fatal(err)
 				}
 			}
