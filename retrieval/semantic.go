@@ -17,6 +17,9 @@ const (
 	// nearestTurns is how many of the turns that are nearest to the query by the
 	// encoder are candidates, whatever their words.
 	nearestTurns = 100
+	// leastNear is the cosine from which on a turn is near at all: texts that have
+	// nothing to do with each other have 0.0 to 0.2 with all-MiniLM-L6-v2.
+	leastNear = 0.2
 )
 
 // BuiltinModel names the built-in word vectors.
@@ -56,7 +59,9 @@ func (s *search) near(ctx context.Context) error {
 	square := vectors.Square(query)
 	err = n.log.Scan(s.view.Seq(), func(row vectorlog.Row) {
 		cosine := vectors.CosineOf(vectors.Dot(query, row.Vector), square, row.Square)
-		best.add(neighbourTurn{row.Seq, cosine})
+		if cosine >= leastNear {
+			best.add(neighbourTurn{row.Seq, cosine})
+		}
 		for len(wanted) > 0 && wanted[0] < row.Seq {
 			wanted = wanted[1:]
 		}
