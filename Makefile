@@ -49,11 +49,16 @@ generate:
 	go generate ./...
 
 # Every fuzz target of the repository for FUZZTIME each: a time, or a count of
-# runs such as 20000x, which ends the same way each time.
+# runs such as 20000x, which ends the same way each time. Those that stand between
+# a stranger's bytes and the store get DOORTIME.
+DOORS = FuzzScanner FuzzServe FuzzTyped FuzzParams FuzzWorkspaceID FuzzScrub FuzzPack FuzzRecord
+DOORTIME ?= $(FUZZTIME)
+
 fuzz:
 	@set -e; for pkg in $$(go list ./...); do \
 	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	    echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+	    time=$(FUZZTIME); case " $(DOORS) " in *" $$target "*) time=$(DOORTIME);; esac; \
+	    echo "$$pkg $$target $$time"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $$time $$pkg; \
 	  done; done
 
 # An independent client, vscode-languageserver-protocol under node, drives the
@@ -65,25 +70,34 @@ client: build
 broken:
 	HEXAPLA_BROKEN=1 go test -count=1 -timeout 20m -run TestSuitesTurnRed -v ./internal/broken
 
-# Shares of a simulated day: 1 is all of it, about 200,000 appends.
+# Shares of a simulated day: 1 is all of it, about 200,000 appends. Then phases of
+# so many appends for how memory grows.
 SOAK_SHARE ?= 1
+SOAK_PHASE ?= 2000
 
 soak:
 	SOAK_SHARE=$(SOAK_SHARE) go test -count=1 -timeout 12h -run '^TestSoak$$' -v ./cmd/hexapla
+	SOAK_PHASE_APPENDS=$(SOAK_PHASE) go test -count=1 -timeout 12h -run '^TestSoak_Memory$$' -v ./cmd/hexapla
 
 # The tests of what is promised, with counts for every change; docs/reliability.md
-# says what each variable counts. Single loops, one after another, so that what
-# one of them needs of the machine is its own.
+# says what each variable counts, and how long they take. With -j2 two loops run at
+# once: many wait for processes and disks.
+LOOPS = kills syscalls images index-kills corpus damage faults machines laws same linear first-starts daemon-kills canaries ends forgetting references
+
 promises: KILLS = 200
 promises: IMAGES = 2000
 promises: INDEX_KILLS = 100
 promises: CORPUS = 200
 promises: ERASES = 20
-promises: FAULTS = 200
-promises: MACHINE = 60
-promises: STEPS = 50
-promises: LINEAR = HEXAPLA_LINEAR_EACH=60 HEXAPLA_LINEAR_KILLS=6
-promises: STARTS = 10
+promises: FAULTS = all
+promises: MACHINE = 2000
+promises: CASES = 200
+promises: LINEAR = HEXAPLA_LINEAR_EACH=2500 HEXAPLA_LINEAR_CONVERSATIONS=25 HEXAPLA_LINEAR_KILLS=12
+promises: STARTS = 50
+promises: SAME = 1000
+promises: CANARIES = 2000
+promises: ENDS = 20
+promises: FORGETTING = 10
 promises: TEXTS = 40
 
 # The same with the counts of a release; it takes hours.
@@ -93,33 +107,75 @@ torture: INDEX_KILLS = 2000
 torture: CORPUS = 20000
 torture: ERASES = 500
 torture: FAULTS = all
-torture: MACHINE = 2000
-torture: STEPS = 50
-torture: LINEAR = HEXAPLA_LINEAR_CLIENTS=64 HEXAPLA_LINEAR_WORKSPACES=16 HEXAPLA_LINEAR_EACH=500 HEXAPLA_LINEAR_KILLS=100
+torture: MACHINE = 200000
+torture: CASES = 10000
+torture: LINEAR = HEXAPLA_LINEAR_CLIENTS=64 HEXAPLA_LINEAR_WORKSPACES=16 HEXAPLA_LINEAR_EACH=2500 HEXAPLA_LINEAR_CONVERSATIONS=25 HEXAPLA_LINEAR_KILLS=100
 torture: STARTS = 1000
+torture: SAME = 10000
+torture: CANARIES = 10000
+torture: ENDS = 1000
+torture: FORGETTING = 200
 torture: TEXTS = 778
 
-RUN = go test -count=1 -timeout 12h -v
-
-promises torture:
-	STORAGE_KILL_ROUNDS=$(KILLS) $(RUN) -run '^TestS1_Kill$$' ./storage
-	STORAGE_KILL_ROUNDS=1 $(RUN) -run '^(TestS2_KillAtEachCall|TestY11_KilledErase)$$' ./storage | grep -v '^ *--- PASS\|^=== '
-	STORAGE_IMAGES=$(IMAGES) $(RUN) -run '^TestS3_PowerLoss$$' ./storage
-	INDEX_KILL_ROUNDS=$(INDEX_KILLS) $(RUN) -run '^TestX4_Killed$$' ./index
-	HEXAPLA_CORPUS=$(CORPUS) $(RUN) -run '^TestS10_CorpusThroughTheProcess$$' ./cmd/hexapla
-	STORAGE_ERASE_ROUNDS=$(ERASES) STORAGE_CORPUS=$(CORPUS) $(RUN) -run '^(TestY10_EraseLeavesNoBytes|TestS11_SalvageNeverLies|TestS12_BlobHeals)$$' ./storage
-	HEXAPLA_FAULTS=$(FAULTS) $(RUN) -run '^TestS2_FaultsThroughTheProcess$$' ./cmd/hexapla | grep -v '^ *--- PASS\|^=== '
-	SESSION_MACHINE_RUNS=$(MACHINE) $(RUN) -run '^TestS2_SessionMachine$$' ./session -rapid.checks=$(MACHINE) -rapid.steps=$(STEPS)
-	$(LINEAR) $(RUN) -run '^TestC7_Linearizable$$' ./cmd/hexapla
-	HEXAPLA_REFERENCE_TEXTS=$(TEXTS) $(RUN) -run '^TestB8_Reference$$' ./retrieval/minilm
-	HEXAPLA_C1_ROUNDS=$(STARTS) $(RUN) -run '^TestC1_FirstStart$$' ./cmd/hexapla
-
+promises torture: $(LOOPS)
 torture: compound soak broken
+
+# The tests are built once. What they open lies in memory where there is room: what
+# these loops are about is that processes end and calls fail, for which a disk is
+# but slower. (Loss of power is images, which has a disk of its own making.)
+TESTS = $(CURDIR)/bin/tests
+MEMORY := $(shell test -w /dev/shm && test "$$(df --output=avail /dev/shm | tail -1)" -gt 2000000 && echo TMPDIR=/dev/shm)
+RUN = -test.v -test.timeout 12h -test.run
+QUIETLY = grep -v '^ *--- PASS\|^ *=== '
+
+.PHONY: tests $(LOOPS)
+tests:
+	@mkdir -p $(TESTS)
+	go test -c -o $(TESTS)/ ./storage ./session ./index ./cmd/hexapla
+
+$(LOOPS) compound: tests
+kills:
+	cd storage && $(MEMORY) STORAGE_KILL_ROUNDS=$(KILLS) $(TESTS)/storage.test $(RUN) '^TestS1_Kill$$'
+syscalls:
+	cd storage && $(MEMORY) STORAGE_KILL_ROUNDS=1 $(TESTS)/storage.test $(RUN) '^(TestS2_KillAtEachCall|TestY11_KilledErase|TestS19_KilledMigration)$$' | $(QUIETLY)
+	cd cmd/hexapla && $(MEMORY) HEXAPLA_RESCRUB_KILLS=12 $(TESTS)/hexapla.test $(RUN) '^TestY6_KilledRescrub$$'
+images:
+	cd storage && $(MEMORY) STORAGE_IMAGES=$(IMAGES) $(TESTS)/storage.test $(RUN) '^TestS3_PowerLoss$$'
+index-kills:
+	cd index && $(MEMORY) INDEX_KILL_ROUNDS=$(INDEX_KILLS) $(TESTS)/index.test $(RUN) '^TestX4_Killed$$'
+corpus:
+	cd cmd/hexapla && $(MEMORY) HEXAPLA_CORPUS=$(CORPUS) $(TESTS)/hexapla.test $(RUN) '^TestS10_CorpusThroughTheProcess$$'
+damage:
+	cd storage && $(MEMORY) STORAGE_ERASE_ROUNDS=$(ERASES) STORAGE_CORPUS=$(CORPUS) $(TESTS)/storage.test $(RUN) '^(TestY10_EraseLeavesNoBytes|TestS11_SalvageNeverLies|TestS12_BlobHeals)$$'
+faults:
+	cd cmd/hexapla && $(MEMORY) HEXAPLA_FAULTS=$(FAULTS) $(TESTS)/hexapla.test -test.parallel 4 $(RUN) '^TestS2_FaultsThroughTheProcess$$' | $(QUIETLY)
+machines:
+	cd storage && $(MEMORY) STORAGE_MACHINE_RUNS=$(MACHINE) $(TESTS)/storage.test -test.parallel 4 $(RUN) '^TestS2_StateMachine$$' -rapid.checks=$(MACHINE) -rapid.steps=50
+	cd session && $(MEMORY) SESSION_MACHINE_RUNS=$(MACHINE) $(TESTS)/session.test -test.parallel 8 $(RUN) '^TestS2_SessionMachine$$' -rapid.checks=$(MACHINE) -rapid.steps=50
+laws:
+	cd session && $(MEMORY) SESSION_LAW_CASES=$(CASES) $(TESTS)/session.test -test.parallel 4 $(RUN) '^(TestReceiptLaws|TestH7_EditsHold|TestH13_RequestsHold)$$' -rapid.checks=$(CASES)
+same:
+	cd cmd/hexapla && $(MEMORY) HEXAPLA_SAME_REPEATS=$(SAME) HEXAPLA_PREFIX_CALLS=50 $(TESTS)/hexapla.test -test.parallel 4 $(RUN) '^(TestSameBytes|TestStablePrefixOfSharedSessions)$$'
+linear:
+	cd cmd/hexapla && $(MEMORY) $(LINEAR) $(TESTS)/hexapla.test $(RUN) '^TestC7_Linearizable$$'
+first-starts:
+	cd cmd/hexapla && $(MEMORY) HEXAPLA_C1_ROUNDS=$(STARTS) $(TESTS)/hexapla.test $(RUN) '^TestC1_FirstStart$$'
+daemon-kills:
+	cd cmd/hexapla && $(MEMORY) HEXAPLA_C2_KILLS=$(KILLS) $(TESTS)/hexapla.test $(RUN) '^TestC2_DaemonKilled$$'
+canaries:
+	cd cmd/hexapla && $(MEMORY) CANARY_OPERATIONS=$(CANARIES) $(TESTS)/hexapla.test $(RUN) '^TestY5_Canaries$$'
+ends:
+	cd cmd/hexapla && $(MEMORY) HEXAPLA_E1_ROUNDS=$(ENDS) $(TESTS)/hexapla.test $(RUN) '^TestE1_'
+forgetting:
+	cd cmd/hexapla && $(MEMORY) HEXAPLA_FORGETTING_ROUNDS=$(FORGETTING) $(TESTS)/hexapla.test $(RUN) '^TestY10_ForgettingBesideWriters$$'
+
+references:
+	HEXAPLA_REFERENCE_TEXTS=$(TEXTS) go test -count=1 -timeout 2h -v -run '^TestB8_Reference$$' ./retrieval/minilm
 
 # Faults that strike two calls in a row.
 .PHONY: compound
 compound:
-	HEXAPLA_FAULTS=all HEXAPLA_FAULTS_COMPOUND=2 $(RUN) -run '^TestS2_FaultsThroughTheProcess$$' ./cmd/hexapla | grep -v '^ *--- PASS\|^=== '
+	cd cmd/hexapla && $(MEMORY) HEXAPLA_FAULTS=all HEXAPLA_FAULTS_COMPOUND=2 $(TESTS)/hexapla.test -test.parallel 4 $(RUN) '^TestS2_FaultsThroughTheProcess$$' | $(QUIETLY)
 
 bench:
 	go test -run '^$$' -bench . -benchtime 1s ./...

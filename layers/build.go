@@ -21,6 +21,7 @@ type builder struct {
 	memory    []Item // HOT memory items in front
 	since     []Item // and behind the stream
 	update    Item
+	passages  []quoted
 	plan      plan
 	headroom  Headroom
 	bare      bool // the attempt that is being laid out keeps only what must be
@@ -149,7 +150,7 @@ func (b *builder) layOut(s scarcity) (int, error) {
 
 	b.allowance.retrieved = retrieved
 	b.allowance.active = active + retrieved + free
-	high := max(room-used-own-update, 0)
+	high := max(room-used-own-update-b.passageShare(room), 0)
 	stream := in.Stream
 	if s.bare {
 		stream = bareStream(stream)
@@ -189,7 +190,8 @@ func (b *builder) layOut(s scarcity) (int, error) {
 			used += newer.Tokens
 		}
 	}
-	return used + memory, nil
+	used += memory
+	return used + b.quote(b.room-used), nil
 }
 
 // headSeq is the moment as of which headers and summaries are read: when the
@@ -284,6 +286,9 @@ func (b *builder) render() (*Pack, error) {
 	}
 	if len(b.since) > 0 {
 		order = append(order, b.memorySection(b.since))
+	}
+	if len(b.passages) > 0 {
+		order = append(order, b.passageSection())
 	}
 	order = append(order, input)
 	borders := b.borders(head, stable, len(order))

@@ -117,6 +117,13 @@ func drawInput(t *rapid.T) layers.Input {
 			in.Memory.Since = append(in.Memory.Since, item)
 		}
 	}
+	for i := range rapid.IntRange(0, 8).Draw(t, "passages") {
+		place := int64(rapid.IntRange(1, opened).Draw(t, "passage of"))
+		in.Passages = append(in.Passages, layers.Passage{
+			ID: fmt.Sprintf("c%d#%d", place, 1+i), Place: place, Seq: int64(i), Heading: form(layers.FormHeading, 8, fmt.Sprintf("head%d", place)),
+			Forms: []layers.Form{form(layers.FormFull, rapid.IntRange(4, 900).Draw(t, "passage"), fmt.Sprintf("pas%d", i)), form(layers.FormExcerpt, 12, fmt.Sprintf("cut%d", i))},
+		})
+	}
 	seq := int64(0)
 	for c := base; c < opened; c++ {
 		conversation := layers.StreamConversation{

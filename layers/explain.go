@@ -83,6 +83,7 @@ func (b *builder) candidates() ([]Candidate, error) {
 		}
 	}
 	l.memory(b.since)
+	l.listPassages()
 	return l.out, nil
 }
 

@@ -28,8 +28,9 @@ type NamesRequest struct {
 	Stream              []StreamConversation
 	Conversation, Piece int // indices
 	Shown               []string
-	Room                int // tokens at most
-	PathPercent         int // what a path counts in the ranking, any other name being 100
+	Room                int  // tokens at most
+	PathPercent         int  // what a path counts in the ranking, any other name being 100
+	Exact               bool // not a token more than Room (Policy.NamesExact)
 }
 
 // Input is everything that a pack is a function of.
@@ -62,6 +63,9 @@ type Input struct {
 	// Fill lays the stream out for this pack alone, so that it fills the room,
 	// instead of keeping the bytes of the pack before in front.
 	Fill bool
+	// Passages are turns that the query is about, those that answer best first. A pack
+	// that fills its budget quotes them as far as room is left.
+	Passages []Passage
 	// Errors are the failures in the stream, oldest first, resolved or not.
 	Errors []OpenError
 	// Gate is the decision about the window that is in force; Prices are what it

@@ -53,6 +53,8 @@ type MemoryPolicy struct {
 	// FlashPercent is how full of its limit an agent's context is when a flash
 	// save is due (T4).
 	FlashPercent int `json:"flashPercent"`
+	// AutoFlash has a pack that is so full save by itself.
+	AutoFlash bool `json:"autoFlash"`
 }
 
 // MemoryWeights are the weights of the types of items, in percent.
@@ -70,7 +72,7 @@ type MemoryWeights struct {
 func DefaultMemoryPolicy() MemoryPolicy {
 	return MemoryPolicy{
 		Weights:    MemoryWeights{Task: 100, Code: 80, Error: 90, TestResult: 60, PRDSection: 85},
-		DecayHours: 7 * 24, HotPercent: 80, WarmPercent: 40, SharePercent: 10, FlashPercent: 80,
+		DecayHours: 7 * 24, HotPercent: 80, WarmPercent: 40, SharePercent: 10, FlashPercent: 80, AutoFlash: true,
 	}
 }
 

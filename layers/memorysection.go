@@ -36,6 +36,13 @@ func (b *builder) remember(room int, bare bool) (share, used int) {
 	return share, used + pickItems(&b.since, m.Since, share-used)
 }
 
+// PickItems chooses the items that count for most of those that have room, and
+// returns all of them in their order, with those that give way without a text.
+func PickItems(items []RankedItem, room int) (picked []Item, used int) {
+	used = pickItems(&picked, items, room)
+	return picked, used
+}
+
 func pickItems(to *[]Item, items []RankedItem, room int) (used int) {
 	order := make([]int, len(items))
 	for i := range items {

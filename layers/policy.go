@@ -88,6 +88,16 @@ type Policy struct {
 	// The same for packs that fill their budget, in which more is in view.
 	FillNamesPercent int `json:"fillNamesPercent"`
 	FillNamesCap     int `json:"fillNamesCap"`
+	// NamesExact keeps the roster of names within its room to the token. Packs of
+	// programs that did not could be a token or two over.
+	NamesExact bool `json:"namesExact"`
+	// FillPassages is how many turns that its query is about such a pack quotes at
+	// most; packs of programs that did not know it quote none.
+	FillPassages int `json:"fillPassages"`
+	// FillPassagesPercent is the share of the context that such a pack keeps for
+	// turns that its query is about, where no tool was called in the stream; besides,
+	// they get what the stream leaves.
+	FillPassagesPercent int `json:"fillPassagesPercent"`
 	// NamesPathPercent is how much a path counts in the roster's ranking, any
 	// other name being 100. Where a pack fills its budget, it is 100, too.
 	NamesPathPercent int `json:"namesPathPercent"`
@@ -103,7 +113,7 @@ func DefaultPolicy() Policy {
 		ActiveMemory: 5, WindowStep: 5, WindowDeferrals: 3, Summaries: 5, Retrieved: 3, RelatedCoveragePercent: 35,
 		CurrentContextPercent: 15, ActiveMemoryPercent: 25, HeadersPercent: 10, SummariesPercent: 35,
 		LowWaterPercent: 33, OpeningFoldPercent: 50, FullPercent: 25, ExcerptPercent: 35, BriefPercent: 60, SaidPercent: 97, SaidBriefPercent: 99,
-		Fence: true, OpenErrors: 5, HintCap: 60, FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
+		Fence: true, OpenErrors: 5, HintCap: 60, FreshCap: 0, ResultCap: 500, ExcerptCap: 300, CallCap: 400, CallBriefCap: 160, NamesCap: 3000, FillNamesPercent: 40, FillNamesCap: 1600, NamesExact: true, FillPassages: 1000, FillPassagesPercent: 50, DigestCap: 240, NamesPercent: 50, CutNamesPercent: 50, NamesPathPercent: 150,
 	}
 }
 
@@ -152,7 +162,7 @@ func (p *Policy) limits() []limit {
 		{"excerptPercent", p.ExcerptPercent, 0, 100}, {"briefPercent", p.BriefPercent, 0, 100},
 		{"saidPercent", p.SaidPercent, 0, 100}, {"saidBriefPercent", p.SaidBriefPercent, 0, 100},
 		{"namesPercent", p.NamesPercent, 0, 90}, {"cutNamesPercent", p.CutNamesPercent, 0, 90}, {"openErrors", p.OpenErrors, 0, 50}, {"hintCap", p.HintCap, 0, 60}, {"freshCap", p.FreshCap, 0, 1 << 20}, {"resultCap", p.ResultCap, 50, 1 << 20},
-		{"excerptCap", p.ExcerptCap, 20, 1 << 20}, {"callCap", p.CallCap, 20, 1 << 20}, {"callBriefCap", p.CallBriefCap, 10, 1 << 20}, {"fillNamesPercent", p.FillNamesPercent, 0, 90}, {"fillNamesCap", p.FillNamesCap, 0, 1 << 20},
+		{"excerptCap", p.ExcerptCap, 20, 1 << 20}, {"callCap", p.CallCap, 20, 1 << 20}, {"callBriefCap", p.CallBriefCap, 10, 1 << 20}, {"fillNamesPercent", p.FillNamesPercent, 0, 90}, {"fillNamesCap", p.FillNamesCap, 0, 1 << 20}, {"fillPassages", p.FillPassages, 0, 1000}, {"fillPassagesPercent", p.FillPassagesPercent, 0, 90},
 		{"namesPathPercent", p.NamesPathPercent, 0, 1000},
 		{"namesCap", p.NamesCap, 0, 1 << 20}, {"digestCap", p.DigestCap, 0, 4000},
 	}

@@ -167,7 +167,7 @@ func (b *builder) names() (Section, error) {
 		}
 	}
 	request := NamesRequest{
-		Stream: b.in.Stream, Conversation: c, Piece: i, Shown: shown, Room: b.plan.names, PathPercent: b.plan.policy.NamesPathPercent,
+		Stream: b.in.Stream, Conversation: c, Piece: i, Shown: shown, Room: b.plan.names, PathPercent: b.plan.policy.NamesPathPercent, Exact: b.plan.policy.NamesExact,
 	}
 	if b.in.Fill {
 		request.PathPercent = 100

@@ -164,3 +164,7 @@ func (e *Engine) wake() {
 	default:
 	}
 }
+
+// Model returns the word vectors that texts are compared with; nil where there are
+// none.
+func (e *Engine) Model() *vectors.Model { return e.model() }

@@ -16,10 +16,11 @@ import (
 
 // BackendOptions are what a backend is made of.
 type BackendOptions struct {
-	DataDir string       // where the workspaces' stores lie
-	Log     *slog.Logger // until a client listens; nil discards
-	Now     func() int64 // Unix milliseconds; the system's clock when nil
-	NoIndex bool         // search scans the stores, and no index is opened
+	DataDir  string       // where the workspaces' stores lie
+	Log      *slog.Logger // until a client listens; nil discards
+	Now      func() int64 // Unix milliseconds; the system's clock when nil
+	NoIndex  bool         // search scans the stores, and no index is opened
+	Settings string       // the user's file of limits; "" for none
 	// ModelCaches are folders where other programs keep models.
 	ModelCaches []string
 	Random      io.Reader // where keys of new stores come from; crypto/rand.Reader when nil
@@ -38,6 +39,7 @@ type backend struct {
 	alone   bool             // the host ends with the client
 	service *session.Service // from initialize on, before which no handler is called
 	client  string           // its name, as well
+	pulls   bool             // it can be asked for its settings, as well
 
 	mu   sync.Mutex // guards what follows
 	log  *slog.Logger
@@ -99,6 +101,10 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodMemoryRestore:        Typed(b.memoryRestore),
 		wire.MethodMemoryDiff:           Typed(b.memoryDiff),
 		wire.MethodBudgetReport:         Typed(b.budgetReport),
+		wire.MethodBudgetStatus:         Typed(b.budgetStatus),
+		wire.MethodTiersBuild:           Typed(b.tiersBuild),
+		wire.MethodTiersCompare:         Typed(b.tiersCompare),
+		wire.MethodTiersSnapshots:       Typed(b.tiersSnapshots),
 		wire.MethodPackReplay:           Typed(b.packReplay),
 		wire.MethodPackExplain:          Typed(b.packExplain),
 		wire.MethodPackWhatIf:           Typed(b.packWhatIf),
@@ -117,6 +123,11 @@ func (b *backend) methods() map[string]Handler {
 		wire.MethodHistoryManage:        Typed(b.historyManage),
 		wire.MethodHistoryGet:           Typed(b.historyGet),
 		wire.MethodMetricsGet:           Typed(b.metricsGet),
+		wire.MethodLimitsStatus:         Typed(b.limitsStatus),
+		wire.MethodLimitsBreak:          Typed(b.limitsBreak),
+		wire.MethodLimitsRecover:        Typed(b.limitsRecover),
+		wire.MethodLimitsErrors:         Typed(b.limitsErrors),
+		wire.MethodLimitsRewards:        Typed(b.limitsRewards),
 	}
 }
 
@@ -127,9 +138,14 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		Policy     json.RawMessage `json:"policy"`
 		Profiles   json.RawMessage `json:"profiles"`
 		Memory     json.RawMessage `json:"memory"`
+		Models     json.RawMessage `json:"models"`
 		Audit      json.RawMessage `json:"audit"`
 		Secrets    json.RawMessage `json:"secrets"`
 		Storage    json.RawMessage `json:"storage"`
+		Budget     json.RawMessage `json:"budget"`
+		Tiers      json.RawMessage `json:"tiers"`
+		Trace      json.RawMessage `json:"trace"`
+		Context    json.RawMessage `json:"context_config"`
 		Embeddings json.RawMessage `json:"embeddings"`
 	}
 	if info.Options != nil {
@@ -159,6 +175,11 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 		client.Memory = memory
 	}
 	var err error
+	if options.Models != nil {
+		if client.Models, err = session.ParseModels(options.Models); err != nil {
+			return badSetting("models", err)
+		}
+	}
 	if options.Audit != nil {
 		if client.Audit, err = session.ParseAuditRetention(options.Audit); err != nil {
 			return badLimit("audit", err)
@@ -169,15 +190,31 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 			return badLimit("storage", err)
 		}
 	}
+	if options.Budget != nil {
+		if client.Budget, err = session.ParseBudgetLimits(options.Budget); err != nil {
+			return badLimit("budget", err)
+		}
+	}
+	if options.Trace != nil {
+		if client.Tracing, err = session.ParseTracing(options.Trace); err != nil {
+			return badLimit("trace", err)
+		}
+	}
 	if options.Embeddings != nil {
 		if client.Embeddings, err = session.ParseEmbeddingSettings(options.Embeddings); err != nil {
 			return badLimit("embeddings", err)
 		}
 	}
+	if client.Tiers, err = readTierRules(options.Tiers); err != nil {
+		return err
+	}
+	if client.Context, err = readContextConfig(options.Context); err != nil {
+		return err
+	}
 	if client.Secrets, err = readSecrets(options.Secrets); err != nil {
 		return err
 	}
-	b.client = info.ClientName
+	b.client, b.pulls = info.ClientName, canPull(&info)
 	b.mu.Lock()
 	b.peer, b.log = info.Peer, info.Peer.Log()
 	b.mu.Unlock()

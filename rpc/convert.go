@@ -24,6 +24,7 @@ func domainError(err error) error {
 	}
 	var invalid *session.InvalidError
 	var large *session.TooLargeError
+	var limit *session.LimitError
 	var budget *layers.BudgetError
 	var missing *session.NotFoundError
 	var locked *storage.LockedError
@@ -43,6 +44,14 @@ func domainError(err error) error {
 	case errors.As(err, &large):
 		e := NewError(wire.KindTooLarge, large.Error())
 		e.Data.Path, e.Data.Limit = large.Path, large.Limit
+		return e
+	case errors.As(err, &limit):
+		kind := wire.KindBreakerFailed
+		if limit.Code == session.CodeTokenLimit {
+			kind = wire.KindTokenLimit
+		}
+		e := NewError(kind, limit.Error())
+		e.Data.Path, e.Data.Limit, e.Data.SmallestTotal = "limit", int64(limit.Limit), int64(limit.Tokens)
 		return e
 	case errors.As(err, &budget):
 		e := NewError(wire.KindBudgetTooSmall, budget.Error())

@@ -329,6 +329,8 @@ func (f *forwarder) notification(n *jsonrpc2.Notification) {
 		}
 	case "$/setTrace":
 		f.past.trace = slices.Clone(frame)
+	case didChangeConfiguration:
+		f.past.settings = slices.Clone(frame)
 	}
 	f.send(frame)
 }

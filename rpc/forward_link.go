@@ -37,6 +37,7 @@ type past struct {
 	greeting  json.RawMessage // parameters of the initialize that succeeded
 	confirmed bool            // the client sent initialized
 	trace     []byte          // frame of the newest $/setTrace
+	settings  []byte          // frame of the newest workspace/didChangeConfiguration
 	sessions  []reopening     // in the order in which they were opened
 	shutdown  bool            // shutdown succeeded
 }
@@ -108,6 +109,9 @@ func (f *forwarder) attach(up Upstream) {
 		}
 		if f.past.trace != nil {
 			f.send(f.past.trace)
+		}
+		if f.past.settings != nil {
+			f.send(f.past.settings)
 		}
 		for _, s := range f.past.sessions {
 			f.ask(wire.MethodSessionOpen, s.params)

@@ -130,11 +130,16 @@ func historyStateToWire(s *session.HistoryStats) wire.HistoryState {
 
 func historyToWire(r *session.HistoryReply) wire.HistoryPruneResult {
 	out := wire.HistoryPruneResult{
-		Changed: len(r.Removed) > 0, Kept: list(r.Kept), Removed: []wire.RemovedMessage{},
+		Changed: len(r.Removed) > 0, Kept: list(r.Kept), Removed: removedToWire(r.Removed),
 		Before: historyStateToWire(&r.Before), After: historyStateToWire(&r.After), Sequence: r.Sequence,
 	}
-	for _, m := range r.Removed {
-		out.Removed = append(out.Removed, wire.RemovedMessage{
+	return out
+}
+
+func removedToWire(removed []session.RemovedMessage) []wire.RemovedMessage {
+	out := []wire.RemovedMessage{}
+	for _, m := range removed {
+		out = append(out, wire.RemovedMessage{
 			Message: m.Message, Archived: m.ID, Tokens: m.Tokens, Reason: string(m.Reason), Score: wire.HistoryScore(m.Score),
 		})
 	}

@@ -36,13 +36,20 @@ func (b *backend) packBuild(ctx context.Context, p *wire.PackBuildParams) (*wire
 		Session: p.Session, Checksum: reply.Checksum, Sequence: reply.Pack.Sequence, Tokens: reply.Pack.Used(),
 		Available: p.Budget.Total - p.Budget.Reserved, CachedShare: reply.CachedShare, Dropped: len(reply.Pack.Dropped), Lost: lost,
 	})
+	b.tellLimit(p.Session, reply.Limit, reply.Pack.Sequence)
+	if saved, err := s.FlashWhenFull(ctx, &reply, p.AsOf != nil); err != nil {
+		b.logf("session %s: a flash save that was due: %v", p.Session, err)
+	} else if saved != nil {
+		b.recorded(p.Session, wire.MethodMemoryFlashSave, saved.Sequence, "")
+		b.remembered(p.Session, "flashSave", saved.Change, saved.Sequence)
+	}
 	b.profileChanged(p.Session, reply.ProfileBefore, reply.Profile, reply.Pack.Sequence)
 	rendered, err := renderingOf(reply.Pack, p.Render)
 	if err != nil {
 		return nil, err
 	}
 	return &wire.PackBuildResult{
-		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical), Stability: stabilityToWire(reply), Loss: loss, Rendering: rendered,
+		Checksum: reply.Checksum, Pack: json.RawMessage(reply.Canonical), Stability: stabilityToWire(reply), Loss: loss, Limit: packLimitToWire(reply.Limit), Rendering: rendered,
 	}, nil
 }
 
@@ -117,14 +124,21 @@ func (b *backend) budgetReport(ctx context.Context, p *wire.BudgetReportParams) 
 	}
 	reply, err := s.ReportUsage(ctx, session.UsageReport{
 		Model: p.Model, PromptTokens: p.PromptTokens, Checksum: p.Checksum, Counted: p.CountedTokens, Key: p.Key,
+		CacheWriteTokens: p.CacheWriteTokens, CacheReadTokens: p.CacheReadTokens, OutputTokens: p.OutputTokens, User: p.User,
 	})
 	if err != nil {
 		return nil, domainError(err)
 	}
 	b.recorded(p.Session, wire.MethodBudgetReport, reply.Sequence, "")
+	if status := &reply.Budget; reply.Crossed {
+		b.notify(p.Session, wire.EventBudget, wire.BudgetParams{
+			Session: p.Session, User: p.User, BudgetPercent: status.Left, Binding: useToWire(status.Binding), Exceeded: status.Exceeded, Range: status.Range, Sequence: reply.Sequence,
+		})
+	}
 	return &wire.BudgetReportResult{
 		Model: reply.Model, Factor: reply.Fit.Factor, Overhead: reply.Fit.Overhead, Band: reply.Fit.Band,
-		Samples: reply.Fit.Samples, Sequence: reply.Sequence,
+		Samples: reply.Fit.Samples, MicroUSD: reply.MicroUSD, Priced: reply.Known, BudgetPercent: reply.Budget.Left, Binding: useToWire(reply.Budget.Binding),
+		Sequence: reply.Sequence,
 	}, nil
 }
 

@@ -268,6 +268,8 @@ func (s *server) notified(ctx context.Context, req *jsonrpc2.Request) {
 		if s.codec.Unmarshal(req.Params(), &params) == nil {
 			s.gate.verbose.Store(params.Value == protocol.TraceValueVerbose)
 		}
+	case didChangeConfiguration:
+		s.configured(ctx, req)
 	default:
 		s.dispatch.event(ctx, req)
 	}

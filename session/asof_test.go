@@ -21,7 +21,7 @@ func TestAsOfTime(t *testing.T) {
 	dir := t.TempDir()
 	open := func() (*session.Session, *session.Service) {
 		t.Helper()
-		service := session.New(session.Options{DataDir: dir, Now: now.Load})
+		service := newService(session.Options{DataDir: dir, Now: now.Load})
 		if _, err := service.OpenSession(t.Context(), session.OpenRequest{URI: "file:///work", Session: "s"}); err != nil {
 			t.Fatal(err)
 		}

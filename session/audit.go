@@ -33,6 +33,8 @@ type auditRecord struct {
 	Drops    int                `json:"drops,omitempty"` // with those that are not listed
 	Settings string             `json:"settings"`
 	Measures *packMeasures      `json:"measures,omitempty"` // nil in entries of programs that did not measure
+	// Tiers is what was built where it was no pack; nil in entries of packs.
+	Tiers *tiersFacts `json:"tiers,omitempty"`
 	// Redacted says that something that the pack may have shown was forgotten since.
 	Redacted bool `json:"redacted,omitempty"`
 }
@@ -152,7 +154,7 @@ type AuditFilter struct {
 
 // passes tells whether an entry is chosen.
 func (f *AuditFilter) passes(r *auditRecord, session string) bool {
-	return (!f.OnlySession || r.Session == session) &&
+	return r.Tiers == nil && (!f.OnlySession || r.Session == session) &&
 		(f.Checksum == "" || r.Checksum == f.Checksum) &&
 		r.Sequence >= f.From && (f.To == 0 || r.Sequence <= f.To) &&
 		(f.Since == nil || r.Time >= *f.Since) && (f.Until == nil || r.Time < *f.Until) &&
@@ -218,6 +220,9 @@ func auditRecordOf(v storage.View, checksum string) (record auditRecord, err err
 	if err := json.Unmarshal(body, &record); err != nil {
 		return record, fmt.Errorf("read audit entry: %w", err)
 	}
+	if record.Tiers != nil {
+		return auditRecord{}, &NotFoundError{Path: "checksum", Message: "it is of messages in tiers, which are no pack"}
+	}
 	return record, nil
 }
 
@@ -240,7 +245,7 @@ func (s *Session) newestAudited(layout layers.Layout) (record auditRecord, ok bo
 	err := s.Workspace.view(0, func(v storage.View) error {
 		v.AuditRange(0, newestReach, func(_ int64, body []byte) bool {
 			var r auditRecord
-			if json.Unmarshal(body, &r) == nil && r.Session == s.ID && r.Request.Layout == layout {
+			if json.Unmarshal(body, &r) == nil && r.Tiers == nil && r.Session == s.ID && r.Request.Layout == layout {
 				record, ok = r, true
 			}
 			return !ok

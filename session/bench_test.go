@@ -32,7 +32,7 @@ func exchange(i int) session.RecordRequest {
 // fill opens a workspace with n conversations.
 func fill(b *testing.B, n int) (*session.Session, *session.Service) {
 	b.Helper()
-	service := session.New(session.Options{DataDir: b.TempDir()})
+	service := newService(session.Options{DataDir: b.TempDir()})
 	b.Cleanup(func() {
 		if err := service.Close(); err != nil {
 			b.Error(err)

@@ -16,32 +16,53 @@ type UsageReport struct {
 	PromptTokens int    `json:"promptTokens"` // plain, written to the cache and read from it
 	Checksum     string `json:"checksum"`     // of the pack that was sent
 	Counted      int    `json:"counted"`      // tokens that were counted of it, where it was no pack of ours
-	Key          string `json:"-"`
+	// Of PromptTokens, those that were written to the provider's cache and read
+	// from it.
+	CacheWriteTokens int    `json:"cacheWriteTokens,omitempty"`
+	CacheReadTokens  int    `json:"cacheReadTokens,omitempty"`
+	OutputTokens     int    `json:"outputTokens,omitempty"`
+	User             string `json:"user,omitempty"` // whose month it counts for
+	Key              string `json:"-"`
 }
 
 // UsageReply is what has been learned of a model.
 type UsageReply struct {
 	Model    string
 	Fit      tokens.Fit
-	Sequence int64 `json:"-"`
+	MicroUSD int64        // what prompt and answer cost
+	Known    bool         `json:"-"` // whether the model's prices are known; otherwise they are the default's
+	Budget   BudgetStatus `json:"-"` // after the report
+	Crossed  bool         `json:"-"` // another rule is in force than before it, or nothing is left since
+	Sequence int64        `json:"-"`
 }
 
 // usageNewest is how many of a model's reports are looked at.
 const usageNewest = 64
 
-// ReportUsage records what the provider counted of a prompt, so that budgets in
-// its tokens can be planned.
+// ReportUsage records what the provider counted of a prompt: for the budgets of its
+// session and user and, where it is known what was counted of it here, so that
+// budgets in the provider's tokens can be planned.
 func (s *Session) ReportUsage(ctx context.Context, req UsageReport) (UsageReply, error) {
 	switch {
 	case req.PromptTokens <= 0 || req.PromptTokens > maxBudget:
 		return UsageReply{}, &InvalidError{Path: "promptTokens", Message: "must be positive and at most the limit", Limit: maxBudget}
 	case req.Counted < 0 || req.Counted > maxBudget:
 		return UsageReply{}, &InvalidError{Path: "countedTokens", Message: "must not be negative, and at most the limit", Limit: maxBudget}
-	case (req.Checksum == "") == (req.Counted == 0):
+	case req.Checksum != "" && req.Counted != 0:
 		return UsageReply{}, invalid("checksum", "give either the checksum of the pack that was sent or countedTokens")
+	case req.CacheWriteTokens < 0 || req.CacheWriteTokens > req.PromptTokens:
+		return UsageReply{}, &InvalidError{Path: "cacheWriteTokens", Message: "must not be negative, and at most promptTokens", Limit: int64(req.PromptTokens)}
+	case req.CacheReadTokens < 0 || req.CacheReadTokens > req.PromptTokens-req.CacheWriteTokens:
+		return UsageReply{}, &InvalidError{Path: "cacheReadTokens", Message: "must not be negative, and with cacheWriteTokens at most promptTokens", Limit: int64(req.PromptTokens)}
+	case req.OutputTokens < 0 || req.OutputTokens > maxBudget:
+		return UsageReply{}, &InvalidError{Path: "outputTokens", Message: "must not be negative, and at most the limit", Limit: maxBudget}
 	}
 	req.Model = either(req.Model, s.Model())
-	ws := s.Workspace
+	before, err := s.Budget(req.User, "")
+	if err != nil {
+		return UsageReply{}, err
+	}
+	ws, span := s.Workspace, s.trace("hexapla.budget.report", true)
 	if req.Checksum != "" {
 		err := ws.view(0, func(v storage.View) error {
 			record, err := auditRecordOf(v, req.Checksum)
@@ -58,13 +79,31 @@ func (s *Session) ReportUsage(ctx context.Context, req UsageReport) (UsageReply,
 		if err != nil {
 			return UsageReply{}, err
 		}
-		tx.Put(storage.Draft{
-			Kind: kindUsage, ID: "usage:" + tx.NextID("u"), Parent: s.ID, Body: encode(sample), Lists: []string{listOfUsage(req.Model)},
-		})
-		return UsageReply{Model: req.Model, Fit: ws.fit(append(samples, sample), req.Model)}, nil
+		if req.Counted > 0 {
+			samples = append(samples, sample)
+			tx.Put(storage.Draft{
+				Kind: kindUsage, ID: "usage:" + tx.NextID("u"), Parent: s.ID, Body: encode(sample), Lists: []string{listOfUsage(req.Model)},
+			})
+		}
+		reply := UsageReply{Model: req.Model, Fit: ws.fit(samples, req.Model)}
+		if reply.MicroUSD, err = s.spend(tx, &req); err != nil {
+			return reply, err
+		}
+		return reply, nil
 	})
+	if err != nil {
+		return UsageReply{}, err
+	}
 	reply.Sequence = receipt.Seq
-	return reply, err
+	_, reply.Known = ws.opts.Models.Lookup(req.Model)
+	if status, err := s.Budget(req.User, ""); err == nil { // the report is on disk, whether it can be read or not
+		reply.Budget = status
+		reply.Crossed = status.Range != before.Range || status.Exceeded != before.Exceeded
+	}
+	if !receipt.Repeated {
+		span.usage(&req, &reply)
+	}
+	return reply, nil
 }
 
 func (ws *Workspace) fit(samples []tokens.Sample, model string) tokens.Fit {

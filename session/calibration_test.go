@@ -69,7 +69,7 @@ func TestCalibratedBudget(t *testing.T) {
 		t.Errorf("replay: %v", err)
 	}
 	for path, req := range map[string]session.UsageReport{
-		"promptTokens": {Counted: 5}, "checksum": {PromptTokens: 5}, "countedTokens": {PromptTokens: 5, Counted: -1},
+		"promptTokens": {Counted: 5}, "checksum": {PromptTokens: 5, Counted: 5, Checksum: strings.Repeat("0", 64)}, "countedTokens": {PromptTokens: 5, Counted: -1},
 	} {
 		var invalid *session.InvalidError
 		if _, err := s.ReportUsage(t.Context(), req); !errors.As(err, &invalid) || invalid.Path != path {

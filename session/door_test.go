@@ -22,7 +22,7 @@ func scrubbing(t *testing.T, dir string, random byte, settings scrub.Settings) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	service := session.New(session.Options{
+	service := newService(session.Options{
 		DataDir: dir, Now: func() int64 { return 1_700_000_000_000 }, Secrets: rules,
 		Random: bytes.NewReader(bytes.Repeat([]byte{random}, 1024)),
 	})
@@ -328,7 +328,7 @@ func TestY6_ScanOfAnOldStore(t *testing.T) {
 
 // BenchmarkAdmit is what the door takes of recording a typical exchange of 2 KB.
 func BenchmarkAdmit(b *testing.B) {
-	service := session.New(session.Options{DataDir: b.TempDir()})
+	service := newService(session.Options{DataDir: b.TempDir()})
 	defer service.Close()
 	if _, err := service.OpenSession(b.Context(), session.OpenRequest{URI: "file:///work", Session: "s"}); err != nil {
 		b.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // openFor opens the session "s" of a workspace in a folder until it is closed.
 func openFor(t checker, dir string) (*session.Session, func()) {
 	t.Helper()
-	service := session.New(session.Options{DataDir: dir, Now: func() int64 { return 1_700_000_000_000 }})
+	service := newService(session.Options{DataDir: dir, Now: func() int64 { return 1_700_000_000_000 }})
 	if _, err := service.OpenSession(t.Context(), session.OpenRequest{URI: "file:///work", Session: "s"}); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestH7_Truncate(t *testing.T) {
 func TestH7_EditsHold(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	rapid.Check(t, func(r *rapid.T) {
+	holds(t, counted(t, lawCases, 30), func(r *rapid.T) {
 		dir, err := os.MkdirTemp(folder, "")
 		if err != nil {
 			r.Fatal(err)

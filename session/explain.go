@@ -27,7 +27,7 @@ type ExplainReply struct {
 func (s *Session) ExplainPack(ctx context.Context, req PackRequest, entersAt bool) (ExplainReply, error) {
 	s.fill(&req)
 	var reply ExplainReply
-	err := s.Workspace.withInput(ctx, s.ID, req, func(p *packer, in layers.Input) error {
+	explain := func(p *packer, in layers.Input) error {
 		in.Explain = true
 		pack, err := build(in)
 		if err != nil {
@@ -47,6 +47,7 @@ func (s *Session) ExplainPack(ctx context.Context, req PackRequest, entersAt boo
 			}
 		}
 		return nil
-	})
+	}
+	_, err := s.withinLimit(&req, func() error { return s.Workspace.withInput(ctx, s.ID, req, explain) })
 	return reply, err
 }

@@ -88,7 +88,7 @@ func (s *Service) replace(old, fresh *Workspace) {
 		}
 		delete(s.sessions, id)
 		if fresh != nil && fresh.renamed(id) == id {
-			s.sessions[id] = &Session{ID: id, Workspace: fresh, service: s, model: fresh.renamed(session.Model()), last: map[layers.Layout]*lastPack{}}
+			s.sessions[id] = &Session{ID: id, Workspace: fresh, service: s, context: session.context, model: fresh.renamed(session.Model()), last: map[layers.Layout]*lastPack{}}
 		}
 	}
 }

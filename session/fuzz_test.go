@@ -71,7 +71,7 @@ func FuzzWorkspaceID(f *testing.F) {
 
 // opened is a session for a fuzz target.
 func opened(f *testing.F) *session.Session {
-	service := session.New(session.Options{DataDir: f.TempDir(), Now: func() int64 { return 1_700_000_000_000 }})
+	service := newService(session.Options{DataDir: f.TempDir(), Now: func() int64 { return 1_700_000_000_000 }})
 	f.Cleanup(func() { service.Close() })
 	if _, err := service.OpenSession(f.Context(), session.OpenRequest{URI: "file:///work", Session: "s"}); err != nil {
 		f.Fatal(err)

@@ -294,22 +294,11 @@ func (s *Session) archive(ctx context.Context, method string, req *HistoryReques
 			if err != nil {
 				return struct{}{}, err
 			}
-			put := map[string]bool{}
-			for _, r := range part {
-				if put[r.ID] {
-					continue
-				}
-				put[r.ID] = true
-				if _, known, err := tx.View().Latest(kindMessage, r.ID); err != nil || known {
-					if err != nil {
-						return struct{}{}, err
-					}
-					continue
-				}
-				body := messageRecord{Message: string(req.Messages[r.Message])}
-				tx.Put(storage.Draft{Kind: kindMessage, ID: r.ID, Parent: during, Body: encode(body)})
+			raws := make([][]byte, len(part))
+			for i, r := range part {
+				raws[i] = req.Messages[r.Message]
 			}
-			return struct{}{}, nil
+			return struct{}{}, s.putMessages(tx, during, raws)
 		})
 		if err != nil {
 			return HistoryReply{}, err

@@ -43,6 +43,7 @@ func kindRows() []kindRow {
 		{kind: kindTiers, body: reflect.TypeFor[tiersRecord](), of: ofNone, cut: keepRecord},           // ids, times and names of ours
 		{kind: kindCheckpoint, body: reflect.TypeFor[checkpointRecord](), of: ofNone, cut: keepRecord}, // numbers
 		{kind: kindMessage, body: reflect.TypeFor[messageRecord](), of: ofParent, cut: (*forgetting).cutMessage},
+		{kind: kindLimit, body: reflect.TypeFor[limitRecord](), of: ofNone, cut: keepRecord}, // numbers, and names of the session
 		{kind: kindSession, body: reflect.TypeFor[sessionRecord](), of: ofNone, cut: (*forgetting).cutSession},
 		{kind: kindContext, body: reflect.TypeFor[layers.CurrentContext](), of: ofNone, cut: (*forgetting).cutContext},
 		{kind: kindServed, body: reflect.TypeFor[servedRecord](), of: ofNone, cut: (*forgetting).cutServed},
@@ -51,6 +52,7 @@ func kindRows() []kindRow {
 		{kind: kindLine, body: reflect.TypeFor[lineRecord](), of: ofNone, cut: (*forgetting).cutLine},
 		{kind: kindTool, body: reflect.TypeFor[toolRecord](), of: ofNone, cut: (*forgetting).cutTool},
 		{kind: kindUsage, body: reflect.TypeFor[tokens.Sample](), of: ofNone, cut: keepRecord},   // numbers of tokens
+		{kind: kindSpent, body: reflect.TypeFor[spentRecord](), of: ofNone, cut: keepRecord},     // numbers of tokens, and a user
 		{kind: kindProfile, body: reflect.TypeFor[profileRecord](), of: ofNone, cut: keepRecord}, // a name of ours
 	}
 }

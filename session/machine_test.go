@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -20,56 +19,50 @@ import (
 )
 
 // machineRuns is an environment variable: how many runs TestS2_SessionMachine
-// does, 6 without it. A run has as many steps as -rapid.steps says, and there are
-// no more runs than -rapid.checks.
+// does. A run has as many steps as -rapid.steps says, and each of the machines that
+// share the runs does no more of them than -rapid.checks.
 const machineRuns = "SESSION_MACHINE_RUNS"
 
 // TestS2_SessionMachine does everything that a client can do to a workspace in
 // any order, between crashes, restarts, lost indexes, erasures and jumps of the
-// clock, and holds the answers to a model after each step.
+// clock, and holds the answers to a model after each step. Machines run side by
+// side, as they mostly wait for the disk.
 func TestS2_SessionMachine(t *testing.T) {
 	t.Parallel()
-	runs := 6
-	if text := os.Getenv(machineRuns); text != "" {
-		var err error
-		if runs, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root, failed := t.TempDir(), false
-	rapid.Check(t, func(rt *rapid.T) {
-		if !failed { // else rapid looks for the shortest run that fails
-			if runs--; runs < 0 {
-				return
-			}
-		}
-		failed = true
-		m := &sessionMachine{t: t, root: root, now: 1_700_000_000_000}
-		m.folder()
-		m.open()
-		defer func() {
-			m.service.Close()
-			os.RemoveAll(m.dir)
-		}()
-		rt.Repeat(map[string]func(*rapid.T){
-			"record": m.record,
-			"again":  m.again,
-			"edit":   m.edit,
-			"forget": m.forget,
-			"pack":   m.pack,
-			"replay": m.replay,
-			"search": m.search,
-			"crash":  m.crash,
-			"reopen": func(rt *rapid.T) { m.reopen(rt, false) },
-			"heal":   func(rt *rapid.T) { m.reopen(rt, true) },
-			"erase":  m.erase,
-			"clock": func(rt *rapid.T) {
-				m.now += int64(rapid.IntRange(-3*24*60, 3*24*60).Draw(rt, "minutes")) * 60_000
-			},
-			"": m.check,
+	const machines = 8
+	runs := counted(t, machineRuns, 8)
+	for i := range machines {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			holds(t, (runs+i)/machines, func(rt *rapid.T) {
+				m := &sessionMachine{t: t, root: root, now: 1_700_000_000_000}
+				m.folder()
+				m.open()
+				defer func() {
+					m.service.Close()
+					os.RemoveAll(m.dir)
+				}()
+				rt.Repeat(map[string]func(*rapid.T){
+					"record": m.record,
+					"again":  m.again,
+					"edit":   m.edit,
+					"forget": m.forget,
+					"pack":   m.pack,
+					"replay": m.replay,
+					"search": m.search,
+					"crash":  m.crash,
+					"reopen": func(rt *rapid.T) { m.reopen(rt, false) },
+					"heal":   func(rt *rapid.T) { m.reopen(rt, true) },
+					"erase":  m.erase,
+					"clock": func(rt *rapid.T) {
+						m.now += int64(rapid.IntRange(-3*24*60, 3*24*60).Draw(rt, "minutes")) * 60_000
+					},
+					"": m.check,
+				})
+			})
 		})
-		failed = false
-	})
+	}
 }
 
 // sessionMachine is a workspace and what it must hold.
@@ -113,7 +106,7 @@ func (m *sessionMachine) folder() {
 }
 
 func (m *sessionMachine) open() {
-	m.service = session.New(session.Options{DataDir: m.dir, Now: func() int64 { return m.now }})
+	m.service = newService(session.Options{DataDir: m.dir, Now: func() int64 { return m.now }})
 	m.join()
 }
 

@@ -54,6 +54,7 @@ type auditFacts struct {
 	Tokens   int             `json:"tokens"`
 	Dropped  json.RawMessage `json:"dropped"` // only read where nothing was measured
 	Measures *packMeasures   `json:"measures"`
+	Tiers    json.RawMessage `json:"tiers"` // only of what was no pack
 }
 
 // auditSlack is how many entries from before a window are looked at before the
@@ -64,7 +65,7 @@ const auditSlack = 16
 // packs adds up the packs of the window, and finds the window's sequences.
 func (w *survey) packs() (Packs, error) {
 	v := w.snapshot.View()
-	sum := packSum{prices: models.Builtin()}
+	sum := packSum{prices: w.session.Workspace.opts.Models}
 	var before, behind bool // packs that are older and newer than the window
 	var oldest, newestIn, newestBefore, firstEntry int64
 	older := 0
@@ -79,6 +80,9 @@ func (w *survey) packs() (Packs, error) {
 			return false
 		}
 		firstEntry = entry
+		if f.Tiers != nil {
+			return true
+		}
 		where := w.place(&f)
 		if f.Request.AsOf == 0 { // others tell nothing of when their sequence was
 			oldest = f.Sequence

@@ -27,7 +27,7 @@ func atHour(h int64) *hours {
 // clocked opens the session "s" under a clock.
 func clocked(t *testing.T, dir string, clock *hours) (*session.Session, func()) {
 	t.Helper()
-	service := session.New(session.Options{
+	service := newService(session.Options{
 		DataDir: dir, Now: func() int64 { return clock.at.Load() * hour },
 		Ticks: func() int64 { return clock.ticks.Add(1500) },
 	})

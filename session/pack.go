@@ -60,7 +60,8 @@ type PackReply struct {
 	Profile      ProfileState // that the pack was built under
 	// ProfileBefore is the profile of the pack before, where that was another one.
 	ProfileBefore layers.ProfileName
-	Loss          *PackLoss // what that pack showed and this one does not; nil if there is nothing
+	Limit         *PackLimit // nil where none is set
+	Loss          *PackLoss  // what that pack showed and this one does not; nil if there is nothing
 }
 
 // maxBudget bounds the tokens of a budget.
@@ -107,11 +108,19 @@ func (r *PackRequest) check() error {
 func (s *Session) BuildPack(ctx context.Context, req PackRequest) (PackReply, error) {
 	s.fill(&req)
 	start := s.Workspace.opts.Ticks()
-	reply, err := s.Workspace.buildPack(ctx, s.ID, req)
+	var reply PackReply
+	limit, err := s.withinLimit(&req, func() (err error) {
+		reply, err = s.Workspace.buildPack(ctx, s.ID, req)
+		return err
+	})
 	if err != nil {
 		return reply, err
 	}
+	before := s.newestPack(reply.Pack.Layout)
 	measures := s.compare(ctx, &reply)
+	if reply.Limit = limit; limit != nil {
+		limit.told(ctx, s, reply.Pack, before)
+	}
 	measures.Micros = s.Workspace.opts.Ticks() - start
 	s.Workspace.audit(s.ID, req, &reply, measures)
 	return reply, nil
@@ -224,10 +233,14 @@ func (ws *Workspace) packInput(ctx context.Context, snapshot *storage.Snapshot, 
 	if err != nil {
 		return nil, layers.Input{}, err
 	}
+	passages, err := p.passages(ctx, req)
+	if err != nil {
+		return nil, layers.Input{}, err
+	}
 	return p, p.withBudget(layers.Input{
 		Seed: p.seed(req), Session: session, Sequence: p.view.Seq(), Layout: req.Layout,
 		Policy: p.policy, Settings: ws.settings, Count: p.counter,
-		System: p.system(req.System), Pins: pins, Memory: memory, Stream: p.stream.conversations, Errors: p.stream.errors, Gate: p.stream.gate, Prices: p.prices, Start: p.stream.start,
+		System: p.system(req.System), Pins: pins, Memory: memory, Passages: passages, Stream: p.stream.conversations, Errors: p.stream.errors, Gate: p.stream.gate, Prices: p.prices, Start: p.stream.start,
 		StartSeq: p.stream.startSeq, Profiles: p.stream.spans, WindowSeq: p.stream.windowSeq, Source: p, FullHistory: full, Fill: req.Fill,
 	}, req.Budget), nil
 }

@@ -1,12 +1,12 @@
 package session
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"hexapla/layers"
 	"hexapla/layers/digest"
+	"hexapla/layers/excerpt"
 	"hexapla/layers/fence"
 	"hexapla/layers/tokens"
 )
@@ -220,39 +220,9 @@ func facts(s *shaper, c layers.CompressedToolResult) string {
 	return strings.TrimRight(text, " ,")
 }
 
-// cut returns text within a cap of tokens: whole, or its beginning and end with
-// a line between them that says how much is left out.
+// cut returns text within a cap of tokens.
 func (s *shaper) cut(text string, most int) string {
-	if len(text) <= most || s.counter.Count(text) <= most { // a token has at least one byte
-		return text
-	}
-	const marker = 16 // tokens of the line between
-	room := max(most-marker, 1)
-	names := room * s.policy.CutNamesPercent / 100
-	room -= names
-	head := wholeLines(tokens.Prefix(s.counter, text, room*2/3), true)
-	tail := wholeLines(tokens.Suffix(s.counter, text[len(head):], room-room*2/3), false)
-	left := text[len(head) : len(text)-len(tail)]
-	between := fmt.Sprintf("[%d bytes, %d lines left out]", len(left), strings.Count(left, "\n"))
-	if list := digest.NamesWithin(left, head+tail, names-4, s.counter); list != "" {
-		between = fmt.Sprintf("[%d bytes, %d lines left out, with%s]", len(left), strings.Count(left, "\n"), list)
-	}
-	return strings.TrimRight(head, "\n") + "\n" + between + "\n" + strings.TrimLeft(tail, "\n")
-}
-
-// wholeLines cuts a beginning (or an end) of a text at a line's border, unless
-// that would lose more than half of it.
-func wholeLines(text string, beginning bool) string {
-	if beginning {
-		if at := strings.LastIndexByte(text, '\n'); at > len(text)/2 {
-			return text[:at+1]
-		}
-		return text
-	}
-	if at := strings.IndexByte(text, '\n'); at >= 0 && at < len(text)/2 {
-		return text[at+1:]
-	}
-	return text
+	return excerpt.Cut(text, most, s.policy.CutNamesPercent, s.counter)
 }
 
 func (s *shaper) trim(text string, most int) string {

@@ -114,7 +114,7 @@ func TestPrefixClock(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
 	now.Store(int64(1_700_000_000_000))
-	service := session.New(session.Options{DataDir: t.TempDir(), Now: now.Load})
+	service := newService(session.Options{DataDir: t.TempDir(), Now: now.Load})
 	defer service.Close()
 	if _, err := service.OpenSession(t.Context(), session.OpenRequest{URI: "file:///work", Session: "s"}); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 // openUnder opens the session "s" under settings of profiles.
 func openUnder(t *testing.T, dir string, profiles layers.Profiles) (*session.Session, func()) {
 	t.Helper()
-	service := session.New(session.Options{DataDir: dir, Profiles: profiles, Now: func() int64 { return 1_700_000_000_000 }})
+	service := newService(session.Options{DataDir: dir, Profiles: profiles, Now: func() int64 { return 1_700_000_000_000 }})
 	closed := false
 	done := func() {
 		if !closed {

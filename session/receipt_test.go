@@ -42,7 +42,7 @@ func busy(t *rapid.T, s *session.Session, i int) {
 
 // someSession opens a fresh store for one run of a property.
 func someSession(t *rapid.T, dir string) *session.Session {
-	service := session.New(session.Options{DataDir: dir, Now: func() int64 { return 1_700_000_000_000 }})
+	service := newService(session.Options{DataDir: dir, Now: func() int64 { return 1_700_000_000_000 }})
 	t.Cleanup(func() {
 		if err := service.Close(); err != nil {
 			t.Error(err)
@@ -66,7 +66,7 @@ func TestReceiptLaws(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	runs, lost, dropped, survived, undone := 0, 0, 0, 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	holds(t, counted(t, lawCases, 30), func(t *rapid.T) {
 		runs++
 		s := someSession(t, fmt.Sprintf("%s/%d", base, runs))
 		total := rapid.IntRange(400, 1500).Draw(t, "total")

@@ -23,6 +23,7 @@ const (
 	kindArchive       = "archive"
 	kindHousekeeping  = "housekeeping"
 	kindUsage         = "usage"
+	kindSpent         = "spent"
 	kindPin           = "pin"
 	kindChange        = "change"
 	kindLine          = "line"
@@ -37,6 +38,7 @@ const (
 	kindTiers         = "tiers"
 	kindCheckpoint    = "checkpoint"
 	kindMessage       = "message"
+	kindLimit         = "limit"
 )
 
 // Counters of a workspace.

@@ -22,7 +22,7 @@ func TestReplayUnderAnotherPolicy(t *testing.T) {
 	done()
 	policy := layers.DefaultPolicy()
 	policy.LowWaterPercent, policy.NamesPercent = 80, 0
-	service := session.New(session.Options{DataDir: dir, Policy: policy})
+	service := newService(session.Options{DataDir: dir, Policy: policy})
 	t.Cleanup(func() {
 		if err := service.Close(); err != nil {
 			t.Error(err)

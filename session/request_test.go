@@ -191,7 +191,7 @@ func TestH6_MixedIsTheCheapest(t *testing.T) {
 func TestH13_RequestsHold(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	rapid.Check(t, func(r *rapid.T) {
+	holds(t, counted(t, lawCases, 40), func(r *rapid.T) {
 		dir, err := os.MkdirTemp(folder, "")
 		if err != nil {
 			r.Fatal(err)

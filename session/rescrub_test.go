@@ -35,7 +35,7 @@ func knowing(t checker, dir string, known ...string) *session.Service {
 		t.Fatal(err)
 	}
 	ticks := int64(0)
-	return session.New(session.Options{
+	return newService(session.Options{
 		DataDir: dir, Secrets: rules, Random: bytes.NewReader(bytes.Repeat([]byte{7}, 1024)),
 		Now: func() int64 { return 1_700_000_000_000 }, Ticks: func() int64 { ticks++; return ticks },
 	})

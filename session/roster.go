@@ -43,7 +43,7 @@ func (p *packer) Names(r layers.NamesRequest) (layers.Form, error) {
 		}
 	}
 	form := layers.Form{}
-	if text := digest.Roster(p.ws.fence.Heading("### names used before")+"\n", uses, func(name string) bool { return visible[name] }, r.Room, r.PathPercent, p.counter); text != "" {
+	if text := digest.Roster(p.ws.fence.Heading("### names used before")+"\n", uses, func(name string) bool { return visible[name] }, r.Room, r.PathPercent, r.Exact, p.counter); text != "" {
 		form = p.form(layers.FormRoster, text)
 	}
 	p.heads.rosters.put(key, form)

@@ -8,8 +8,12 @@ import (
 	"sync"
 
 	"hexapla/layers"
+	"hexapla/layers/iceberg"
 	"hexapla/layers/scrub"
+	"hexapla/layers/tokens"
+	"hexapla/session/contextconfig"
 	"hexapla/session/registry"
+	"hexapla/session/trace"
 	"hexapla/storage"
 )
 
@@ -20,15 +24,20 @@ type Options struct {
 	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
 	Memory   layers.MemoryPolicy              // the zero value means layers.DefaultMemoryPolicy
 	Audit    AuditRetention                   // what the audit logs keep
+	Budget   BudgetLimits                     // what sessions and users may use
+	Tiers    iceberg.Rules                    // the zero value means iceberg.Default
+	Tracing  Tracing                          // where spans go
 	Now      func() int64                     // Unix milliseconds; time.Now when nil
 	NoIndex  bool                             // search scans the stores, and no index is opened
 	Ticks    func() int64                     // microseconds of a clock that only goes forward, for durations; the system's when nil
 	Logf     func(format string, args ...any) // never given content; may be nil
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
+	Settings string                           // the user's file of limits; "" for none
 	Random   io.Reader                        // where keys of new stores come from; crypto/rand.Reader when nil
 	// Embeddings is the zero value for DefaultEmbeddingSettings.
 	Embeddings  EmbeddingSettings
-	ModelCaches []string // folders where other programs keep models
+	ModelCaches []string         // folders where other programs keep models
+	Tokens      *tokens.Registry // counts; one of its own when nil. Its tables take 10 MiB, which services may share
 }
 
 // Service is what one client has open: its sessions, in workspaces that it may
@@ -46,12 +55,14 @@ type Service struct {
 	closed     bool
 	workspaces map[string]*Workspace // by id
 	sessions   map[string]*Session   // by id
-	scrubbers  map[*storage.Store]*scrub.Scrubber
+	// configuration is what the client sets about limits.
+	configuration []byte
+	scrubbers     map[*storage.Store]*scrub.Scrubber
 }
 
 // New returns a Service without open workspaces, which it shares with nobody.
 func New(opts Options) *Service {
-	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Secrets: opts.Secrets, Embeddings: opts.Embeddings, Logf: opts.Logf})
+	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Budget: opts.Budget, Tiers: opts.Tiers, Tracing: opts.Tracing, Secrets: opts.Secrets, Embeddings: opts.Embeddings, Logf: opts.Logf})
 	s.alone = true
 	return s
 }
@@ -62,11 +73,16 @@ type Session struct {
 	Workspace *Workspace
 
 	service  *Service
+	context  *contextconfig.Sources // what is set about limits
 	mu       sync.Mutex
 	model    string
 	last     map[layers.Layout]*lastPack // the pack before, to compare with
 	lastFull int64                       // tokens that the full history took at the pack before
 	shown    packShown                   // by the pack before
+	full     bool                        // the pack before was so full that a flash save was due
+	span     trace.ID                    // of the newest build in tiers that was traced
+	spans    int64                       // that were begun
+	folder   string                      // path of the folder that it was opened for; "" where that is none of this machine
 }
 
 // Model returns the model that the session was opened with.
@@ -140,10 +156,11 @@ func (s *Service) OpenSession(ctx context.Context, req OpenRequest) (OpenReply, 
 	}
 	session, ok := s.sessions[reply.Session]
 	if !ok {
-		session = &Session{ID: reply.Session, Workspace: ws, service: s, last: map[layers.Layout]*lastPack{}}
+		session = &Session{ID: reply.Session, Workspace: ws, service: s, context: s.contextOf(req.URI), last: map[layers.Layout]*lastPack{}}
 		s.sessions[reply.Session] = session
 	}
 	session.mu.Lock()
+	session.folder = folderOf(req.URI).Path
 	if req.Model != "" || session.model == "" {
 		session.model = req.Model
 	}

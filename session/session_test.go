@@ -17,7 +17,7 @@ import (
 // test ends, or by the function that is returned.
 func open(t *testing.T, dir string) (*session.Session, func()) {
 	t.Helper()
-	service := session.New(session.Options{
+	service := newService(session.Options{
 		DataDir: dir, Now: func() int64 { return 1_700_000_000_000 }, Random: strings.NewReader(strings.Repeat("k", 1024)), // two stores give the same packs
 	})
 	closed := false

@@ -31,7 +31,7 @@ func settingsOf(opts *workspaceOptions) settings {
 // parseSettings reads what a pack of the past was built with.
 func parseSettings(data []byte) (settings, error) {
 	s := settings{Policy: layers.DefaultPolicy()}
-	s.OpeningFoldPercent, s.HintCap, s.Fence = 0, 0, false // what programs did that do not name them
+	s.OpeningFoldPercent, s.HintCap, s.Fence, s.NamesExact, s.FillPassages = 0, 0, false, false, 0 // what programs did that do not name them
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&s); err != nil {

@@ -89,6 +89,7 @@ type Workspace struct {
 	choices     bounded[string, layers.ProfileChoice] // at the opening of a conversation
 	openings    bounded[string, opened]               // of conversations
 	profileSets bounded[int64, profileRecord]         // by sequence
+	fileForms   fileCache
 	items       itemCache
 	itemSums    itemSums
 	agents      bounded[tiersKey, *tiers] // items of agents
@@ -198,7 +199,16 @@ func (ws *Workspace) counter(model string) layers.Counter {
 	if c, ok := ws.counters.Load(model); ok {
 		return c.(layers.Counter)
 	}
-	c := ws.opts.Tokens.Cached(ws.opts.Tokens.ForModel(model))
+	of := ws.opts.Tokens.ForModel(model)
+	if of.Estimate() {
+		// Settings may know its tokenizer.
+		if m, _ := ws.opts.Models.Lookup(model); m.Tokenizer != "" {
+			if exact, err := ws.opts.Tokens.Encoding(m.Tokenizer); err == nil {
+				of = exact
+			}
+		}
+	}
+	c := ws.opts.Tokens.Cached(of)
 	actual, _ := ws.counters.LoadOrStore(model, c)
 	return actual.(layers.Counter)
 }

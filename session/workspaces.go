@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hexapla/layers"
+	"hexapla/layers/iceberg"
 	"hexapla/layers/models"
 	"hexapla/layers/scrub"
 	"hexapla/layers/tokens"
@@ -52,16 +53,28 @@ type ClientOptions struct {
 	Policy   layers.Policy       // the zero value means layers.DefaultPolicy
 	Profiles layers.Profiles     // the zero value means layers.DefaultProfiles
 	Memory   layers.MemoryPolicy // the zero value means layers.DefaultMemoryPolicy
+	Models   models.Table        // what is known of models; the zero value means models.Builtin
 	Audit    AuditRetention      // what the audit logs keep
 	Secrets  *scrub.Rules        // what is scrubbed at the door; the default settings when nil
 	Storage  StorageLimits       // what the stores keep
+	Budget   BudgetLimits        // what sessions and users may use
+	Tiers    iceberg.Rules       // the zero value means iceberg.Default
+	Tracing  Tracing             // where spans go
 	// Embeddings is the zero value for DefaultEmbeddingSettings.
 	Embeddings EmbeddingSettings
+	Context    []byte                           // what is set about limits, as contextconfig.Read takes it; nil for nothing
 	Logf       func(format string, args ...any) // never given content; may be nil
 }
 
-// NewWorkspaces returns none so far. Of the options, the data folder, the clocks
-// and the log for what concerns no client count here.
+// ParseModels reads the models that a client knows of beside those that are built
+// in: a JSON array, as models.Table.Parse takes it.
+func ParseModels(data []byte) (models.Table, error) {
+	return models.Builtin().Parse(data, []string{tokens.O200k, tokens.Cl100k})
+}
+
+// NewWorkspaces returns none so far. Of the options, the data folder, the clocks,
+// the counts, the rules for who has none of his own and the log for what concerns
+// no client count here.
 func NewWorkspaces(opts Options) *Workspaces {
 	if opts.Now == nil {
 		opts.Now = func() int64 { return time.Now().UnixMilli() }
@@ -76,8 +89,15 @@ func NewWorkspaces(opts Options) *Workspaces {
 	if opts.Random == nil {
 		opts.Random = rand.Reader
 	}
-	w := &Workspaces{opts: opts, tokens: tokens.NewRegistry(), loaded: map[string]*opening{}, places: openRegistry(opts.DataDir, opts.Now, opts.Logf)}
+	if opts.Tokens == nil {
+		opts.Tokens = tokens.NewRegistry()
+	}
+	w := &Workspaces{opts: opts, tokens: opts.Tokens, loaded: map[string]*opening{}, places: openRegistry(opts.DataDir, opts.Now, opts.Logf)}
 	w.encoders = encoders{caches: opts.ModelCaches, ticks: opts.Ticks}
+	if opts.Secrets != nil { // a single client's; the default ones are for nobody
+		w.rules = func() *scrub.Rules { return opts.Secrets }
+		return w
+	}
 	w.rules = sync.OnceValue(func() *scrub.Rules {
 		rules, err := scrub.Compile(scrub.DefaultSettings())
 		if err != nil { // the built-in rules are the program's own
@@ -100,14 +120,20 @@ func (w *Workspaces) Client(opts ClientOptions) *Service {
 	if opts.Memory == (layers.MemoryPolicy{}) {
 		opts.Memory = layers.DefaultMemoryPolicy()
 	}
+	if len(opts.Models.Models()) == 0 {
+		opts.Models = models.Builtin()
+	}
 	if opts.Embeddings == (EmbeddingSettings{}) {
 		opts.Embeddings = DefaultEmbeddingSettings()
+	}
+	if opts.Tiers == nil {
+		opts.Tiers = iceberg.Default()
 	}
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
 	}
 	s := &Service{
-		shared: w, client: opts, workspaces: map[string]*Workspace{}, sessions: map[string]*Session{},
+		shared: w, client: opts, configuration: opts.Context, workspaces: map[string]*Workspace{}, sessions: map[string]*Session{},
 		scrubbers: map[*storage.Store]*scrub.Scrubber{},
 	}
 	s.foreign = sync.OnceValue(func() *scrub.Scrubber {
@@ -180,7 +206,7 @@ func (w *Workspaces) load(ctx context.Context, id string, o *opening, rules *scr
 	if o.err = prepareFolder(w.opts.DataDir, id); o.err == nil {
 		o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
 			ID: id, Dir: workspaceDir(w.opts.DataDir, id),
-			Policy: o.client.Policy, Profiles: o.client.Profiles, Memory: o.client.Memory, Audit: o.client.Audit, Storage: o.client.Storage, Embeddings: o.client.Embeddings, Encoders: &w.encoders, Tokens: w.tokens, Models: models.Builtin(),
+			Policy: o.client.Policy, Profiles: o.client.Profiles, Memory: o.client.Memory, Audit: o.client.Audit, Storage: o.client.Storage, Embeddings: o.client.Embeddings, Encoders: &w.encoders, Tokens: w.tokens, Models: o.client.Models,
 			Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Rules: rules, Random: w.opts.Random, Warm: func() { w.warm(id) }, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
 		})
 	}

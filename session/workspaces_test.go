@@ -72,7 +72,7 @@ func TestWorkspacesAreShared(t *testing.T) {
 	if shared.Len() != 0 {
 		t.Errorf("%d open without clients", shared.Len())
 	}
-	alone := session.New(session.Options{DataDir: dir})
+	alone := newService(session.Options{DataDir: dir})
 	open(alone, "file:///a")
 	if err := alone.Close(); err != nil {
 		t.Fatal(err)

@@ -205,7 +205,8 @@ func (b *batch) repeated(key []byte, op Op) (receipt Receipt, ok bool, err error
 	defer caught(debug.SetPanicOnFault(true), &err)
 	value := b.r.bucket(bucketKeys).Get(key)
 	if value == nil {
-		return Receipt{}, false, nil
+		_, err := gap(bucketKeys, b.r.bucket(bucketKeys).Cursor(), key)
+		return Receipt{}, false, err
 	}
 	value, err = unseal(bucketKeys, key, value)
 	if err != nil || len(value) < 40 {

@@ -41,7 +41,7 @@ func TestS3_PowerLoss(t *testing.T) {
 	calls := parseTrace(t, string(text), dir)
 	random := rand.New(rand.NewPCG(11, 12))
 	acked := 0
-	for round := range count(t, imageRounds, 200) {
+	for round := range count(t, imageRounds, 100) {
 		at := random.IntN(len(calls) + 1)
 		sector := []int{512, 4096}[round%2]
 		d := &disk{names: map[string]*inode{}, durable: map[string]*inode{}}

@@ -71,9 +71,9 @@ func (v View) List(list string, from, to int) (entries []ListEntry, err error) {
 // order of sequences, so an older length is found by halving.
 func (r *reader) listLen(prefix []byte, seq int64) (int, error) {
 	lists := r.bucket(bucketLists)
-	n := wholeLen(lists.Cursor(), prefix)
-	if n == 0 {
-		return 0, nil
+	n, err := wholeLen(lists.Cursor(), prefix)
+	if n == 0 || err != nil {
+		return 0, err
 	}
 	var failed error
 	newer := func(i int) bool {
@@ -94,18 +94,39 @@ func (r *reader) listLen(prefix []byte, seq int64) (int, error) {
 }
 
 // wholeLen returns the length of a list with all that the transaction has.
-func wholeLen(cursor *bolt.Cursor, prefix []byte) int {
+func wholeLen(cursor *bolt.Cursor, prefix []byte) (int, error) {
 	end := append(bytes.Clone(prefix), 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF)
-	key, _ := cursor.Seek(end)
-	if key == nil {
-		key, _ = cursor.Last()
-	} else {
-		key, _ = cursor.Prev()
+	key, err := gap(bucketLists, cursor, end)
+	if err != nil {
+		return 0, fmt.Errorf("list: %w", err)
 	}
 	if len(key) != len(prefix)+8 || !bytes.HasPrefix(key, prefix) {
-		return 0
+		return 0, nil
 	}
-	return int(toNumber(key[len(prefix):])) + 1
+	return int(toNumber(key[len(prefix):])) + 1, nil
+}
+
+// gap returns the key before one that is not there; nil if it would be the first.
+// Sums are of values and of the keys that they stand under, so a damaged key is
+// not noticed by who looks for it: it is not found. Therefore the entries on both
+// sides must be whole and in their order, else the error is ErrDamaged.
+func gap(b bucket, cursor *bolt.Cursor, key []byte) (before []byte, err error) {
+	after, value := cursor.Seek(key)
+	whole := after == nil || bytes.Compare(after, key) > 0 && sealHolds(b, after, value)
+	if after == nil {
+		before, value = cursor.Last()
+	} else {
+		before, value = cursor.Prev()
+	}
+	if !whole || before != nil && (bytes.Compare(before, key) >= 0 || !sealHolds(b, before, value)) {
+		return nil, fmt.Errorf("a key of %s: %w", b, ErrDamaged)
+	}
+	return before, nil
+}
+
+func sealHolds(b bucket, key, value []byte) bool {
+	_, err := unseal(b, key, value)
+	return err == nil
 }
 
 func sealEntry(key []byte, entry ListEntry) []byte {

@@ -287,7 +287,11 @@ func (b *batch) joinLists(p *put) error {
 			continue
 		}
 		prefix := listPrefix(list)
-		key := appendNumber(prefix, int64(wholeLen(b.lists, prefix)))
+		n, err := wholeLen(b.lists, prefix)
+		if err != nil {
+			return err
+		}
+		key := appendNumber(prefix, int64(n))
 		if err := b.r.bucket(bucketLists).Put(key, sealEntry(key, ListEntry{Seq: p.seq, ID: p.id})); err != nil {
 			return err
 		}

@@ -145,7 +145,8 @@ func (v View) counter(key []byte) (n int64, err error) {
 	defer v.r.exit(debug.SetPanicOnFault(true), &err)
 	value := v.r.bucket(bucketCounters).Get(key)
 	if value == nil {
-		return 0, nil
+		_, err := gap(bucketCounters, v.r.bucket(bucketCounters).Cursor(), key)
+		return 0, err
 	}
 	value, err = unseal(bucketCounters, key, value)
 	if err != nil || len(value) != 8 {

@@ -22,21 +22,6 @@ import (
 	"hexapla/rpc/wire"
 )
 
-// rounds is how often a test does something: a small number, or what the
-// environment says for a long run.
-func rounds(t *testing.T, name string, small int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return small
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("%s=%q: must be a number", name, text)
-	}
-	return n
-}
-
 // post is a data folder with a runtime folder of its own, and thus a daemon of
 // its own, which ends with the test.
 type post struct {
@@ -49,7 +34,11 @@ type post struct {
 func newPost(t testing.TB) *post {
 	t.Helper()
 	// A socket's path must be short, which t.TempDir is not.
-	run, err := os.MkdirTemp("/tmp", "hexapla-test-")
+	base := os.TempDir()
+	if len(base) > len("/dev/shm") {
+		base = "/tmp"
+	}
+	run, err := os.MkdirTemp(base, "hexapla-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,22 +40,30 @@ func claimData(dir string, force bool) error {
 
 // unfit says what is wrong with where a data folder lies; "" if nothing is.
 func unfit(dir string) string {
+	if all := troubles(dir); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// troubles are all things that are wrong with where a data folder lies.
+func troubles(dir string) (all []string) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		real = dir
 	}
 	for _, path := range []string{dir, real} {
 		if repositoryOf(path) != "" {
-			return "lies in a repository, where it could be published"
+			all = append(all, "lies in a repository, where it could be published")
 		}
 		if service := syncedBy(path); service != "" {
-			return "lies in a folder that " + service + " synchronises, which damages open stores and copies what is said in them"
+			all = append(all, "lies in a folder that "+service+" synchronises, which damages open stores and copies what is said in them")
 		}
 	}
 	if kind := networkOf(real); kind != "" {
-		return "lies on a network file system (" + kind + "), where stores are damaged"
+		all = append(all, "lies on a network file system ("+kind+"), where stores are damaged")
 	}
-	return ""
+	return all
 }
 
 // repositoryOf returns the root of the repository that a folder is in; "" if it is
@@ -84,6 +92,8 @@ func syncedBy(dir string) string {
 			{"Dropbox", ".dropbox", "Dropbox"},
 			{"OneDrive", "", "OneDrive"},
 			{"Mobile Documents", "", "iCloud"},
+			{"iCloudDrive", "", "iCloud"},
+			{"iCloud Drive", "", "iCloud"},
 			{"CloudStorage", "", "a cloud service"},
 			{"Google Drive", "", "Google Drive"},
 			{"Nextcloud", "", "Nextcloud"},

@@ -17,7 +17,8 @@ import (
 )
 
 // TestY15_NoSettingsInTheRepository: a workspace is looked at with stat and nothing
-// in it is opened, so no file that is checked in can change what the server does.
+// in it is opened but .hexapla.yaml, which can set limits of tokens and nothing else,
+// so no file that is checked in can change what is stored, where, and what is kept out.
 func TestY15_NoSettingsInTheRepository(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
@@ -27,7 +28,7 @@ func TestY15_NoSettingsInTheRepository(t *testing.T) {
 	base := t.TempDir()
 	project, data, elsewhere := filepath.Join(base, "project"), filepath.Join(base, "data"), filepath.Join(base, "elsewhere")
 	settings := fmt.Sprintf(`{"dataDir":%[1]q,"data-dir":%[1]q,"command":["touch",%[1]q],"redaction":false,"policy":{"summaries":1},"storage":{"maxBytes":1}}`, elsewhere)
-	for _, name := range []string{".hexapla.json", "hexapla.json", ".hexapla/config.json", ".hexapla/hexapla.json", "hexapla.toml", ".env", ".vscode/settings.json", ".config/hexapla/config.json", "policy.json"} {
+	for _, name := range []string{".hexapla.json", "hexapla.json", ".hexapla/config.json", ".hexapla/hexapla.json", "hexapla.toml", ".env", ".vscode/settings.json", ".config/hexapla/config.json", "policy.json", ".hexapla.yaml"} {
 		path := filepath.Join(project, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -46,12 +47,16 @@ func TestY15_NoSettingsInTheRepository(t *testing.T) {
 	c, _ := startCommandIn(t, cmd, nil)
 	opened := c.openAt(fileURI(project))
 	c.say(opened.Session, "Which settings are in force?")
+	status := call[wire.LimitsStatusResult](c, wire.MethodLimitsStatus, wire.LimitsStatusParams{LimitTarget: wire.LimitTarget{Session: opened.Session}})
+	if status.Packs || len(status.Problems) != 1 || status.Problems[0].Key != "dataDir" {
+		t.Errorf("what is no limit was not refused: %+v", status)
+	}
 	c.stop()
 	raw, err := os.ReadFile(trace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	looked := 0
+	looked, read := 0, false
 	for line := range strings.Lines(string(raw)) {
 		if !strings.Contains(line, `"`+project) {
 			continue
@@ -61,7 +66,18 @@ func TestY15_NoSettingsInTheRepository(t *testing.T) {
 			looked++
 			continue
 		}
+		if call != nil && strings.Contains(line, `"`+filepath.Join(project, ".hexapla.yaml")+`"`) {
+			if call[1] == "openat" {
+				read = read || strings.Contains(line, "O_RDONLY|O_NONBLOCK|O_NOFOLLOW|O_CLOEXEC")
+			}
+			if slices.Contains([]string{"openat", "statx", "stat", "newfstatat", "lstat"}, call[1]) {
+				continue
+			}
+		}
 		t.Errorf("it does more than look at the folder: %s", line)
+	}
+	if !read {
+		t.Error("the trace does not show that .hexapla.yaml was opened, and opened safely")
 	}
 	if looked == 0 {
 		t.Error("the trace does not show that the folder was looked at")
@@ -143,6 +159,13 @@ func TestS17_UnfitFileSystems(t *testing.T) {
 		}
 		if got := networkKind(int64(int32(uint32(magic)))); got != kind { // as 32-bit systems give it
 			t.Errorf("%x with a sign: %q, want %q", magic, got, kind)
+		}
+	}
+	mounts := "36 35 0:52 / /mnt/far rw,nosuid - fuse.sshfs host:/home rw,user_id=1000\n" +
+		"37 35 0:53 / /mnt/near\\040here rw - fuse.gocryptfs /home/cipher rw\n" + "38 35 0:54 / /run/doc rw shared:7 - fuse.rclone drive: rw\n39 35 8:1 / / rw - ext4 /dev/sda1 rw\n"
+	for device, program := range map[string]string{"0:52": "sshfs", "0:53": "", "0:54": "rclone", "8:1": "", "0:5": ""} {
+		if got := programOf(mounts, device); got != program {
+			t.Errorf("device %s: %q, want %q", device, got, program)
 		}
 	}
 	if kind := networkOf(base); kind != "" {

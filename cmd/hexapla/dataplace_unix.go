@@ -22,3 +22,20 @@ func ownedByUs(dir string) string {
 	}
 	return ""
 }
+
+// replaceable says why others may rename what lies in a folder; "" if they may
+// not. The superuser may do anything, and who may only add to a folder (/tmp) does
+// not rename what is not his.
+func replaceable(dir string) string {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return ""
+	}
+	if info.Mode().Perm()&0o002 != 0 && info.Mode()&os.ModeSticky == 0 {
+		return "all users may change"
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return "belongs to another user"
+	}
+	return ""
+}

@@ -100,26 +100,34 @@ func buildPack(c *child, total int, asOf any, layout string) (wire.PackBuildResu
 	return result, pack
 }
 
-// TestSameBytes is V10 and the determinism contract: a thousand times, after a
-// restart, with the index deleted, and in eight processes at once.
+// sameRepeats is an environment variable: how often each process builds the pack
+// of TestSameBytes.
+const sameRepeats = "HEXAPLA_SAME_REPEATS"
+
+// TestSameBytes is V10 and the determinism contract: again and again, after a
+// restart, with the index deleted, and in eight processes at once, of which four
+// repeat it as well.
 func TestSameBytes(t *testing.T) {
 	t.Parallel()
+	repeats := rounds(t, sameRepeats, 50)
 	dir := t.TempDir()
 	c := startChild(t, dir)
 	recordStory(c, 23)
 	first, pack := buildPack(c, 6000, 0, "")
-	for range 1000 {
+	for range repeats {
 		if again, _ := buildPack(c, 6000, 0, ""); again.Checksum != first.Checksum {
 			t.Fatal("a repeated build gave other bytes")
 		}
 	}
 	c.stop()
 
-	check := func(c *child, what string) {
+	check := func(c *child, what string, repeats int) {
 		t.Helper()
 		call[wire.SessionOpenResult](c, wire.MethodSessionOpen, wire.SessionOpenParams{Workspace: wire.Workspace{URI: testWorkspace}, Session: "s"})
-		if again, _ := buildPack(c, 6000, pack.Sequence, ""); again.Checksum != first.Checksum {
-			t.Errorf("%s: other bytes", what)
+		for range repeats {
+			if again, _ := buildPack(c, 6000, pack.Sequence, ""); again.Checksum != first.Checksum {
+				t.Fatalf("%s: other bytes", what)
+			}
 		}
 		replay := call[wire.PackReplayResult](c, wire.MethodPackReplay, wire.PackReplayParams{Session: "s", Checksum: first.Checksum})
 		if !replay.Match {
@@ -127,7 +135,7 @@ func TestSameBytes(t *testing.T) {
 		}
 	}
 	c = startChild(t, dir)
-	check(c, "after a restart")
+	check(c, "after a restart", 1)
 	c.stop()
 
 	indexes, err := filepath.Glob(filepath.Join(dir, "workspaces", "*", "index"))
@@ -138,26 +146,23 @@ func TestSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c = startChild(t, dir)
-	check(c, "with the index deleted")
+	check(c, "with the index deleted", 1)
 	// What comes later does not change what was.
 	recordMore(c)
-	check(c, "after more was recorded")
+	check(c, "after more was recorded", 1)
 	c.stop()
 
-	copies := make([]string, 8)
-	for i := range copies {
-		copies[i] = filepath.Join(t.TempDir(), "data")
-		if err := os.CopyFS(copies[i], os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
-	}
 	t.Run("eight processes", func(t *testing.T) {
-		for i := range copies {
+		for i := range 8 {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
-				c := startChild(t, copies[i])
+				copied := filepath.Join(t.TempDir(), "data")
+				if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+					t.Fatal(err)
+				}
+				c := startChild(t, copied)
 				defer c.stop()
-				check(c, "in another process")
+				check(c, "in another process", []int{1, repeats}[i%2])
 			})
 		}
 	})

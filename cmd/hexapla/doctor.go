@@ -23,7 +23,9 @@ type examined struct {
 func newDoctor(p program) *cobra.Command {
 	return examiner(p, "doctor", "Look whether stores are sound", `Doctor reads the stores of a data folder and says what is wrong with them, one
 line for each check, with what to do about it. It changes nothing. Each store is
-read in a process of its own: damage that ends it is a finding.
+read in a process of its own: damage that ends it is a finding. Where the data
+folder lies is looked at first: a network file system, a folder that a service
+synchronises, a repository, and parents that others may change are warnings.
 
 It exits with 0 if all is fine, 1 if there are warnings, 2 if there is damage.`, `  hexapla doctor --all
   hexapla doctor --json`, false)
@@ -53,7 +55,12 @@ func examiner(p program, name, short, long, example string, data bool) *cobra.Co
 			if err != nil {
 				return err
 			}
-			all := make([]examined, 0, len(stores))
+			all := make([]examined, 0, len(stores)+1)
+			if data, err := dataDir(cmd, p); err == nil {
+				if found := examinePlace(data); len(found) > 0 {
+					all = append(all, examined{dataFolder, found})
+				}
+			}
 			for _, store := range stores {
 				all = append(all, examined{store.id, examine(cmd.Context(), p, store.dir, readData)})
 			}

@@ -170,7 +170,7 @@ func TestPrune2_Refused(t *testing.T) {
 	}
 }
 
-var pruneMessages = flag.Int("prune-messages", 20_000, "messages in the long list that TestPrune6_LongList prunes, up to 100000")
+var pruneMessages = flag.Int("prune-messages", 20_000, "messages in the long lists of TestPrune6_LongList and TestI6_LongList, up to 100000")
 
 // TestPrune6_LongList: a long list of messages is pruned, and all that goes is
 // archived.
@@ -224,4 +224,28 @@ func TestPrune6_Forgotten(t *testing.T) {
 	}
 	call[wire.HistorySummarizeResult](c, wire.MethodHistorySummarize, wire.HistorySummarizeParams{HistoryList: historyOf(messages), Keep: 2})
 	call[wire.HistoryGetResult](c, wire.MethodHistoryGet, wire.HistoryGetParams{Session: "s", Archived: []string{got.Removed[0].Archived}})
+}
+
+// TestPrune7_ModelsThroughTheProcess: settings add a model with its window and its
+// tokenizer, and what they get wrong is told with its place.
+func TestPrune7_ModelsThroughTheProcess(t *testing.T) {
+	t.Parallel()
+	c, _ := startLimited(t, t.TempDir(), "", `{"models":[{"name":"brew-1","contextWindow":32000,"tokenizer":"cl100k_base","input":2}]}`)
+	defer c.stop()
+	recordStory(c, 1)
+	list := historyOf(looseHistory(25))
+	list.Model = "acme/brew-1"
+	got := call[wire.HistoryStatsResult](c, wire.MethodHistoryStats, wire.HistoryStatsParams{HistoryList: list})
+	if got.Limit != 32_000 || !got.ModelKnown || got.Estimate {
+		t.Errorf("%+v", got)
+	}
+	built := call[wire.PackBuildResult](c, wire.MethodPackBuild, wire.PackBuildParams{Session: "s", Model: "brew-1", Budget: wire.Budget{Total: 4000}})
+	var pack wire.Pack
+	if err := json.Unmarshal(built.Pack, &pack); err != nil || pack.Encoding != "cl100k_base" || pack.Estimate {
+		t.Errorf("%v: counted with %s, estimate %v", err, pack.Encoding, pack.Estimate)
+	}
+	m := startRaw(t).call(1, "initialize", json.RawMessage(`{"capabilities":{},"initializationOptions":{"models":[{"name":"a"},{"name":"b","contextWindow":-1}]}}`))
+	if text, _ := json.Marshal(m); !strings.Contains(string(text), "initializationOptions.models[1]: b: context window -1 is not positive") {
+		t.Errorf("%s", text)
+	}
 }

@@ -180,7 +180,7 @@ func TestY5_Canaries(t *testing.T) {
 		}
 	}
 	answered := map[string]int{}
-	for range rounds(t, "CANARY_OPERATIONS", 2000) {
+	for range rounds(t, "CANARY_OPERATIONS", 500) {
 		from, victim := seats[random.IntN(len(seats))], random.IntN(workspaces)
 		method, params := probe(random, from.session, treasures[victim])
 		var raw json.RawMessage

@@ -69,19 +69,26 @@ func TestC7_Linearizable(t *testing.T) {
 	clients, workspaces := rounds(t, "HEXAPLA_LINEAR_CLIENTS", 16), rounds(t, "HEXAPLA_LINEAR_WORKSPACES", 2)
 	each, kills := rounds(t, "HEXAPLA_LINEAR_EACH", 8), rounds(t, "HEXAPLA_LINEAR_KILLS", 2)
 	p := newPost(t)
+	// One after another in each workspace, so that none becomes so long that reading it is most of the work.
+	talks := rounds(t, "HEXAPLA_LINEAR_CONVERSATIONS", 1)
 	windows := make([]*window, clients)
-	conversations := make([]string, workspaces)
+	conversations := make([]string, workspaces*talks)
 	for i := range windows {
 		k := i % workspaces
-		windows[i] = p.open(fmt.Sprintf("file:///projects/w%d", k), "task")
-		if i < workspaces {
+		windows[i] = p.start()
+		windows[i].initialize()
+		for talk := range talks {
+			windows[i].openSession(fmt.Sprintf("file:///projects/w%d", k), task(talk))
+			if i >= workspaces {
+				continue
+			}
 			var begun wire.ConversationRecordResult
 			if err := windows[i].Call(windows[i].ctx(), wire.MethodConversationRecord, wire.ConversationRecordParams{
-				Session: "task", Turns: []wire.Turn{{Role: "user", Text: "Begin."}},
+				Session: task(talk), Turns: []wire.Turn{{Role: "user", Text: "Begin."}},
 			}, &begun); err != nil {
 				t.Fatal(err)
 			}
-			conversations[k] = begun.Conversation
+			conversations[k*talks+talk] = begun.Conversation
 		}
 	}
 	start := time.Now()
@@ -93,14 +100,15 @@ func TestC7_Linearizable(t *testing.T) {
 		done.Go(func() {
 			for n := range each {
 				op := porcupine.Operation{ClientId: i, Call: int64(time.Since(start))}
-				in := spoken{conversation: i % workspaces}
+				talk := n * talks / each
+				in := spoken{conversation: i%workspaces*talks + talk}
 				var out heard
 				var err error
 				if n%4 == 3 {
-					out.texts, err = w.items(conversations[in.conversation])
+					out.texts, err = w.items(task(talk), conversations[in.conversation])
 				} else {
 					in.add = item(i, n)
-					out.number, err = w.add(conversations[in.conversation], in.add)
+					out.number, err = w.add(task(talk), conversations[in.conversation], in.add)
 				}
 				op.Input, op.Output, op.Return = in, out, int64(time.Since(start))
 				if err != nil {
@@ -145,11 +153,14 @@ func TestC7_Linearizable(t *testing.T) {
 	t.Logf("%d operations, %d kills", len(history), killed)
 }
 
+// task is the session of a conversation, of which a session has one at a time.
+func task(talk int) string { return fmt.Sprint("task", talk) }
+
 // add records one turn and returns its place among those behind the first.
-func (w *window) add(conversation, text string) (int, error) {
+func (w *window) add(session, conversation, text string) (int, error) {
 	var r wire.ConversationRecordResult
 	err := w.Call(w.ctx(), wire.MethodConversationRecord, wire.ConversationRecordParams{
-		Session: "task", Conversation: conversation, Turns: []wire.Turn{{Role: "assistant", Text: text}},
+		Session: session, Conversation: conversation, Turns: []wire.Turn{{Role: "assistant", Text: text}},
 	}, &r)
 	if err != nil || len(r.TurnNumbers) != 1 {
 		return 0, fmt.Errorf("turns %v: %w", r.TurnNumbers, err)
@@ -158,9 +169,9 @@ func (w *window) add(conversation, text string) (int, error) {
 }
 
 // items reads the texts behind the first turn, each behind a space.
-func (w *window) items(conversation string) (string, error) {
+func (w *window) items(session, conversation string) (string, error) {
 	var r wire.ConversationGetResult
-	if err := w.Call(w.ctx(), wire.MethodConversationGet, wire.ConversationGetParams{Session: "task", Conversation: conversation, Detail: "full"}, &r); err != nil {
+	if err := w.Call(w.ctx(), wire.MethodConversationGet, wire.ConversationGetParams{Session: session, Conversation: conversation, Detail: "full"}, &r); err != nil {
 		return "", err
 	}
 	var texts strings.Builder

@@ -135,7 +135,7 @@ It never calls a model and never uses the network.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("data-dir", "", "folder of the stores (default: $HEXAPLA_DATA_DIR, else the user's data folder)")
 	root.PersistentFlags().Bool(forceFlag, false, "use the data folder wherever it lies")
-	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newChanges(p), newProblems(p), newDaemon(p), newSecrets(p), newForget(p), newAdopt(p), newDoctor(p), newVerify(p), newRepair(p), newBackup(p), newRestore(p), newExport(p), newImport(p), newShare(p), newCompact(p), newVersion(p))
+	root.AddCommand(newServe(p), newReplay(p), newEval(p), newPack(p), newExplain(p), newReceipt(p), newSearch(p), newClusters(p), newStats(p), newTiers(p), newChanges(p), newProblems(p), newLimits(p), newDaemon(p), newSecrets(p), newForget(p), newAdopt(p), newDoctor(p), newVerify(p), newRepair(p), newBackup(p), newRestore(p), newExport(p), newImport(p), newShare(p), newCompact(p), newVersion(p))
 	return root
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,10 @@ import (
 // os.Executable() with it to have a real server without building one.
 const asProgram = "HEXAPLA_TEST_AS_PROGRAM"
 
+// heapFile is an environment variable: where a program of the tests writes, at
+// SIGUSR1, what its collector leaves of its memory.
+const heapFile = "HEXAPLA_TEST_HEAP"
+
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
@@ -23,6 +28,9 @@ func TestMain(m *testing.M) {
 		os.Exit(knockAt(path))
 	}
 	if os.Getenv(asProgram) == "1" {
+		if path := os.Getenv(heapFile); path != "" {
+			tellHeap(path)
+		}
 		os.Exit(main1(os.Args[1:], claimedRelease()))
 	}
 	// Whatever the commands under test start is the program. Tests that are not
@@ -37,6 +45,21 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(m.Run())
+}
+
+// rounds is how often a test does something: a small number, or what the
+// environment says for a long run.
+func rounds(t *testing.T, name string, small int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return small
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s=%q: must be a number", name, text)
+	}
+	return n
 }
 
 // outcome is what a command line did.
@@ -105,7 +128,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"hexapla": {"--help"}, "serve": {"serve", "--help"}, "replay": {"replay", "--help"}, "eval": {"eval", "--help"},
-		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "clusters": {"clusters", "--help"}, "stats": {"stats", "--help"}, "changes": {"changes", "--help"}, "problems": {"problems", "--help"}, "forget": {"forget", "--help"}, "adopt": {"adopt", "--help"}, "doctor": {"doctor", "--help"}, "verify": {"verify", "--help"}, "repair": {"repair", "--help"}, "backup": {"backup", "--help"}, "restore": {"restore", "--help"}, "export": {"export", "--help"}, "import": {"import", "--help"}, "share": {"share", "--help"}, "compact": {"compact", "--help"}, "version": {"version", "--help"},
+		"pack": {"pack", "--help"}, "explain": {"explain", "--help"}, "search": {"search", "--help"}, "clusters": {"clusters", "--help"}, "stats": {"stats", "--help"}, "tiers": {"tiers", "--help"}, "changes": {"changes", "--help"}, "problems": {"problems", "--help"}, "limits": {"limits", "--help"}, "forget": {"forget", "--help"}, "adopt": {"adopt", "--help"}, "doctor": {"doctor", "--help"}, "verify": {"verify", "--help"}, "repair": {"repair", "--help"}, "backup": {"backup", "--help"}, "restore": {"restore", "--help"}, "export": {"export", "--help"}, "import": {"import", "--help"}, "share": {"share", "--help"}, "compact": {"compact", "--help"}, "version": {"version", "--help"},
 		"daemon": {"daemon", "--help"}, "daemon-status": {"daemon", "status", "--help"}, "daemon-stop": {"daemon", "stop", "--help"},
 	} {
 		o := hexapla(t, nil, args...)

@@ -26,7 +26,7 @@ var (
 	// unstable members depend on the clock, the machine or the program's
 	// version. An update keeps their values.
 	unstable = map[string]bool{
-		"serverInfo.version": true, "entries[].time": true, "hot[].created": true, "hot[].lastAccessed": true, "added[].created": true, "added[].lastAccessed": true, "checkpoint.time": true, "checkpoints[].time": true, "items[].created": true, "items[].lastAccessed": true, "indexed": true, "findings[].placeholder": true,
+		"serverInfo.version": true, "entries[].time": true, "hot[].created": true, "hot[].lastAccessed": true, "added[].created": true, "added[].lastAccessed": true, "checkpoint.time": true, "checkpoints[].time": true, "items[].created": true, "snapshots[].time": true, "snapshots[].ms": true, "month": true, "items[].lastAccessed": true, "indexed": true, "findings[].placeholder": true, "errors[].time": true, "patterns[].first": true, "patterns[].last": true,
 		"window.from": true, "window.to": true, "latency.p50Ms": true, "latency.p95Ms": true, "latency.p99Ms": true,
 		"latencies[].p50Ms": true, "latencies[].p95Ms": true, "latencies[].p99Ms": true,
 	}

@@ -50,8 +50,10 @@ changes the default, which is auto.
 A data folder in a repository, in a folder that a service synchronises, or on a
 network file system is refused: it could be published there, and open stores are
 damaged. --force-data-dir takes it all the same; one in a repository then gets a
-.gitignore that leaves everything out. No file of a workspace is read, so nothing
-that is checked in changes what the server does.
+.gitignore that leaves everything out. Of a workspace's files .hexapla.yaml is read,
+which can set limits of tokens and nothing else, and those that messages refer to
+where a client has them put into tiers: nothing that is checked in changes what is
+stored, where, or what is kept out of it.
 
 Messages for people go to standard error. The exit code is 0 after shutdown and
 exit, and when the input ended cleanly.`,
@@ -131,7 +133,7 @@ func (s serving) run(ctx context.Context, out io.Writer) (exitCode int) {
 
 // options are those of a server in this process.
 func (s serving) options() rpc.Options {
-	backend := rpc.BackendOptions{DataDir: s.dir, Log: slog.New(s.log), ModelCaches: modelCaches(s.program)}
+	backend := rpc.BackendOptions{DataDir: s.dir, Log: slog.New(s.log), Settings: settingsFile(s.program), ModelCaches: modelCaches(s.program)}
 	if s.fixedKeys { // the same bytes, whatever other programs have fetched
 		backend.ModelCaches = nil
 		backend.Random = constant(0x5a)

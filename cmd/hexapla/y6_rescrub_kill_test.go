@@ -77,7 +77,7 @@ func TestY6_KilledRescrub(t *testing.T) {
 	if err != nil {
 		t.Skipf("strace cannot be used: %v", err)
 	}
-	sample := 2
+	sample := 1
 	if text := os.Getenv(rescrubKills); text != "" {
 		if sample, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)
@@ -96,9 +96,11 @@ func TestY6_KilledRescrub(t *testing.T) {
 		return dir
 	}
 	came, had := 0, 0
-	for _, name := range []string{"fdatasync", "pwrite64", "renameat", "unlinkat", "fsync"} {
-		before := strings.Count(traced(t, strace, copied(), name, "", false), name+"(")
-		after := strings.Count(traced(t, strace, copied(), name, "", true), name+"(")
+	names := []string{"fdatasync", "pwrite64", "renameat", "unlinkat", "fsync"}
+	without := traced(t, strace, copied(), strings.Join(names, ","), "", false)
+	with := traced(t, strace, copied(), strings.Join(names, ","), "", true)
+	for _, name := range names {
+		before, after := strings.Count(without, " "+name+"("), strings.Count(with, " "+name+"(")
 		step := 1
 		if sample > 0 {
 			step = max(1, (after-before+sample)/(sample+1))

@@ -2,7 +2,7 @@
 //
 // HEXAPLA is the program's path; HEXAPLA_ARGS may hold arguments in front of
 // `serve`, separated by spaces.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +40,6 @@ export function start(t, { dataDir } = {}) {
   t.after(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await ended;
-    spawnSync(program, ['daemon', 'stop', '--data-dir', own]); // there is none where the server never got to it
     if (dataDir === undefined) rmSync(own, { recursive: true, force: true });
     if (log !== '') t.diagnostic(`server log: ${log}`);
   });

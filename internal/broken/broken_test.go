@@ -29,7 +29,7 @@ var promises = []struct {
 	{"break_nofsync", "what was acknowledged survives the loss of power", "./storage", "^TestS3_PowerLoss$", []string{"STORAGE_IMAGES=100"}},
 	{"break_ackearly", "what was acknowledged survives a kill", "./storage", "^TestS1_Kill$", []string{"STORAGE_KILL_ROUNDS=100"}},
 	{"break_nowatermark", "the index holds what its watermark says", "./index", "^TestX4_Killed$", []string{"INDEX_KILL_ROUNDS=60"}},
-	{"break_nofilter", "no workspace sees another's texts", "./cmd/hexapla", "^(TestBrokenFilter_.*|TestY5_Canaries)$", nil},
+	{"break_nofilter", "no workspace sees another's texts", "./cmd/hexapla", "^(TestBrokenFilter_.*|TestY5_Canaries)$", []string{"CANARY_OPERATIONS=2000"}},
 	{"break_nokeys", "a write that is sent again takes effect once", "./cmd/hexapla", "^TestC2_DaemonKilled$", []string{"HEXAPLA_C2_KILLS=20"}},
 	{"break_noscrub", "no secret gets past the door", "./cmd/hexapla", "^TestY6_NothingGetsPastTheDoor$", nil},
 }

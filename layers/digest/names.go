@@ -141,8 +141,8 @@ const (
 // user or the model rather than in what a tool printed. Uses come oldest first.
 // Names for which shown is true are left out; a path counts pathPercent of what
 // any other name does. They stand under a heading line. The result is empty when there is
-// nothing to list.
-func Roster(heading string, uses []layers.Names, shown func(name string) bool, room, pathPercent int, c layers.Counter) string {
+// nothing to list. Unless it is exact, it may be a token or two over.
+func Roster(heading string, uses []layers.Names, shown func(name string) bool, room, pathPercent int, exact bool, c layers.Counter) string {
 	const paths, names = "paths:", "names:"
 	left := room - c.Count(heading) - c.Count(paths+"\n") - c.Count(names+"\n")
 	scored := map[string]*rosterName{}
@@ -173,6 +173,24 @@ func Roster(heading string, uses []layers.Names, shown func(name string) bool, r
 	slices.SortFunc(ranked, func(a, b *rosterName) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.name, b.name))
 	})
+	// What counts of parts miss, where a line feed joins what stands before it, is
+	// taken off the room.
+	for {
+		text := listNames(ranked, left, paths, names, c)
+		if text == "" {
+			return ""
+		}
+		over := c.Count(heading+text) - room
+		if over <= 0 || !exact {
+			return heading + text
+		}
+		left -= over
+	}
+}
+
+// listNames writes the names that fit into a room, best first, in a line each for
+// paths and for others; "" if there are none.
+func listNames(ranked []*rosterName, left int, paths, names string, c layers.Counter) string {
 	lines := [2]strings.Builder{}
 	for _, n := range ranked {
 		// A space begins a token, so that the counts of names add up.
@@ -196,10 +214,7 @@ func Roster(heading string, uses []layers.Names, shown func(name string) bool, r
 			text.WriteString(label + lines[i].String() + "\n")
 		}
 	}
-	if text.Len() == 0 {
-		return ""
-	}
-	return heading + text.String()
+	return text.String()
 }
 
 // Gist shortens the arguments of a tool call, JSON text, to the lines that name

@@ -318,3 +318,58 @@ func benchmarkList(b *testing.B, n int) *history.List {
 	}
 	return read(b, counter(), raws...)
 }
+
+// TestI1_RecentLaws: what always stays stays; of the rest only whole units, the
+// newest, within both bounds; with more room or more messages nothing goes that
+// stayed.
+func TestI1_RecentLaws(t *testing.T) {
+	c := counter()
+	rapid.Check(t, func(t *rapid.T) {
+		l := read(t, c, drawList(t)...)
+		messages, room := rapid.IntRange(-1, len(l.Messages)).Draw(t, "messages"), rapid.IntRange(0, l.Tokens+1).Draw(t, "room")
+		always, out := l.Always(), l.Recent(messages, room)
+		checkOutcome(t, l, out)
+		kept := map[int]bool{}
+		for _, m := range out.Kept {
+			kept[m] = true
+		}
+		opens := false
+		for _, m := range always.Kept {
+			if !kept[m] {
+				t.Fatalf("message %d goes", m)
+			}
+			opens = opens || l.Messages[m].Role == history.RoleUser
+		}
+		for i := range l.Units {
+			u := &l.Units[i]
+			if u.System && !kept[u.Messages[0]] || u.Opens && !u.Broken && !opens {
+				t.Fatalf("unit %d: %+v", i, u)
+			}
+		}
+		if n := len(l.Messages); n > 0 && !kept[n-1] {
+			t.Fatal("the newest goes")
+		}
+		if more := len(out.Kept) - len(always.Kept); messages >= 0 && more > messages || out.Tokens-always.Tokens > room {
+			t.Fatalf("%d messages of %d, %d tokens of %d", more, messages, out.Tokens-always.Tokens, room)
+		}
+		first := map[int]bool{}
+		for _, m := range always.Kept {
+			first[m] = true
+		}
+		ended := false // something was left out that is newer
+		for i := len(l.Units) - 1; i >= 0; i-- {
+			if u := &l.Units[i]; !u.Broken && !first[u.Messages[0]] {
+				if ended && kept[u.Messages[0]] {
+					t.Fatalf("unit %d stays, a newer one goes", i)
+				}
+				ended = ended || !kept[u.Messages[0]]
+			}
+		}
+		wider := l.Recent(-1, l.Tokens)
+		for _, m := range out.Kept {
+			if !slices.Contains(wider.Kept, m) {
+				t.Fatalf("message %d goes with more room", m)
+			}
+		}
+	})
+}

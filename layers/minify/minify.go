@@ -42,20 +42,8 @@ func LanguageOf(name string) Language {
 // back as it is, for a language that is not known and for source that the
 // tokenizer is not sure of.
 func Code(source string, language Language) (string, bool) {
-	s := scanner{source: source, language: language}
-	switch language {
-	case Go:
-		s.cgo = strings.Contains(source, `import "C"`)
-	case Java:
-		if escapedSyntax(source) {
-			return source, false
-		}
-	case TypeScript:
-		if strings.ContainsAny(source, "\u2028\u2029") { // ends of lines, also of comments
-			return source, false
-		}
-	case Python, Lua, Rust:
-	default:
+	s, ok := newScanner(source, language)
+	if !ok {
 		return source, false
 	}
 	var w writer
@@ -70,6 +58,28 @@ func Code(source string, language Language) (string, bool) {
 		w.put(kind, source[from:s.at])
 	}
 	return w.out.String(), true
+}
+
+// newScanner is false for a language that is not known, and for source that has
+// what the scanner does not look for.
+func newScanner(source string, language Language) (*scanner, bool) {
+	s := &scanner{source: source, language: language}
+	switch language {
+	case Go:
+		s.cgo = strings.Contains(source, `import "C"`)
+	case Java:
+		if escapedSyntax(source) {
+			return nil, false
+		}
+	case TypeScript:
+		if strings.ContainsAny(source, "\u2028\u2029") { // ends of lines, also of comments
+			return nil, false
+		}
+	case Python, Lua, Rust:
+	default:
+		return nil, false
+	}
+	return s, true
 }
 
 // escapedSyntax tells that Java source writes a character of its syntax as an

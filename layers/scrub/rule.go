@@ -56,16 +56,20 @@ func (r *rule) context() bool { return r.label == labelCredential }
 type allowlist struct {
 	regexes []string
 	target  string // "match", "line" or "" for the secret
-	stop    *automaton
+	words   []string
 
-	once sync.Once
+	once sync.Once // few are ever needed
 	res  []*regexp.Regexp
+	stop *automaton // of the words; nil if there are none
 }
 
 func (a *allowlist) allows(secret, match, line string) bool {
 	a.once.Do(func() {
 		for _, source := range a.regexes {
 			a.res = append(a.res, regexp.MustCompile(source))
+		}
+		if len(a.words) > 0 {
+			a.stop = newAutomaton(a.words)
 		}
 	})
 	target := secret

@@ -49,6 +49,8 @@ const (
 	KindStateChanged     Kind = "state_changed"
 	KindConversationDone Kind = "conversation_done"
 	KindBudgetTooSmall   Kind = "budget_too_small"
+	KindTokenLimit       Kind = "token_limit_exceeded"
+	KindBreakerFailed    Kind = "breaker_failed"
 	KindQueryTooComplex  Kind = "query_too_complex"
 	KindBlobDamaged      Kind = "blob_damaged"
 	KindLocked           Kind = "locked"
@@ -86,7 +88,8 @@ type ErrorData struct {
 	Path string `json:"path,omitempty"`
 	// The limit that was passed, in the unit of the parameter.
 	Limit int64 `json:"limit,omitempty"`
-	// For budget_too_small: the smallest total, in tokens, that works.
+	// For budget_too_small and token_limit_exceeded: the smallest total, in tokens,
+	// that works; for breaker_failed the tokens of the context.
 	SmallestTotal int64 `json:"smallestTotal,omitempty"`
 	// For budget_too_small: what that total is made of.
 	NeverDropped *NeverDropped `json:"neverDropped,omitempty"`
@@ -130,6 +133,8 @@ func Kinds() []KindRow {
 		{KindStateChanged, CodeContentModified, true, "A cursor belongs to an older state; start the listing again."},
 		{KindConversationDone, CodeRequestFailed, false, "The conversation is completed; record without its id to open the next."},
 		{KindBudgetTooSmall, CodeRequestFailed, false, "What must be in the pack does not fit; smallestTotal would."},
+		{KindTokenLimit, CodeRequestFailed, false, "What must be in the pack is over the agent's limit, and the settings want that to be an error."},
+		{KindBreakerFailed, CodeRequestFailed, false, "No strategy brings the context within its limit, and the settings want that to be an error."},
 		{KindQueryTooComplex, CodeInvalidParams, false, "The query has too many bytes or terms."},
 		{KindBlobDamaged, CodeRequestFailed, false, "The stored bytes are missing or do not match their checksum."},
 		{KindLocked, CodeRequestFailed, true, "Another process has the workspace's store open."},

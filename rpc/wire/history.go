@@ -107,8 +107,9 @@ type RemovedMessage struct {
 	Tokens int `json:"tokens"`
 	// "budget" (others are worth more), "opening" (it stood before the first
 	// words of the user that stay), "broken" (a result without its call, or a call
-	// without its result) or "summarized" (the summary stands for it).
-	Reason string `json:"reason" enum:"budget,opening,broken,summarized"`
+	// without its result), "summarized" (the summary stands for it) or "older" (than
+	// those that stay in a tier).
+	Reason string `json:"reason" enum:"budget,opening,broken,summarized,older"`
 	// What it is worth. It stays or goes with the others of its unit, by the
 	// highest of them.
 	Score HistoryScore `json:"score"`

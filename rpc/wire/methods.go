@@ -88,6 +88,11 @@ const (
 	EventMemory                = "hexapla/event/memory"
 	MethodPackBuild            = "hexapla/pack/build"
 	MethodBudgetReport         = "hexapla/budget/report"
+	MethodBudgetStatus         = "hexapla/budget/status"
+	EventBudget                = "hexapla/event/budget"
+	MethodTiersBuild           = "hexapla/tiers/build"
+	MethodTiersCompare         = "hexapla/tiers/compare"
+	MethodTiersSnapshots       = "hexapla/tiers/snapshots"
 	MethodPackReplay           = "hexapla/pack/replay"
 	MethodPackExplain          = "hexapla/pack/explain"
 	MethodPackWhatIf           = "hexapla/pack/whatIf"
@@ -112,6 +117,13 @@ const (
 	MethodHistoryGet           = "hexapla/history/get"
 	EventPruned                = "hexapla/event/pruned"
 	EventSummarized            = "hexapla/event/summarized"
+	MethodLimitsStatus         = "hexapla/limits/status"
+	MethodLimitsBreak          = "hexapla/limits/break"
+	MethodLimitsRecover        = "hexapla/limits/recover"
+	MethodLimitsErrors         = "hexapla/limits/errors"
+	MethodLimitsRewards        = "hexapla/limits/rewards"
+	EventLimits                = "hexapla/event/limits"
+	EventTask                  = "hexapla/event/task"
 )
 
 // Methods returns the table in the order of protocol.md. The caller owns the
@@ -204,9 +216,18 @@ func Methods() []Method {
 		request[MemoryDiffParams, MemoryDiffResult](MethodMemoryDiff, ClassRead,
 			"Compares by SHA-256 what a client holds, or a checkpoint has, with an agent's memory items.", KindNotFound),
 		request[PackBuildParams, PackBuildResult](MethodPackBuild, ClassRead,
-			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall),
+			"Builds the context for the next model call within a token budget.", KindNotFound, KindBudgetTooSmall, KindTokenLimit),
 		request[BudgetReportParams, BudgetReportResult](MethodBudgetReport, ClassWrite,
 			"Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.", KindNotFound, KindOpIDReused),
+		request[BudgetStatusParams, BudgetStatusResult](MethodBudgetStatus, ClassRead,
+			"Tells what a session, and a user in a month, used in tokens and money, and which limit binds.", KindNotFound),
+		request[TiersBuildParams, TiersBuildResult](MethodTiersBuild, ClassWrite,
+			"Puts an agent's messages into four tiers by what is left of the budget; if that fails, they come back as they are.",
+			KindNotFound),
+		request[TiersCompareParams, TiersCompareResult](MethodTiersCompare, ClassRead,
+			"Sets two strategies side by side on the same messages, without a trace.", KindNotFound, KindTooLarge, KindBudgetTooSmall),
+		request[TiersSnapshotsParams, TiersSnapshotsResult](MethodTiersSnapshots, ClassRead,
+			"Lists what was put into tiers, by session, user and time: numbers and the strategy.", KindNotFound),
 		request[PackReplayParams, PackReplayResult](MethodPackReplay, ClassRead,
 			"Builds a past pack again from the store and compares checksums.", KindNotFound),
 		request[PackExplainParams, PackExplainResult](MethodPackExplain, ClassRead,
@@ -247,13 +268,27 @@ func Methods() []Method {
 			KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull, KindQuota),
 		request[HistoryGetParams, HistoryGetResult](MethodHistoryGet, ClassRead,
 			"Reads messages that were removed from lists.", KindNotFound),
+		request[LimitsStatusParams, LimitsStatusResult](MethodLimitsStatus, ClassRead,
+			"Tells which limit an agent has with a model, what is set, and how often it was met in the last hour.", KindNotFound),
+		request[LimitsBreakParams, LimitsBreakResult](MethodLimitsBreak, ClassWrite,
+			"Breaks a list of units down to its agent's limit; what is taken out is archived.",
+			KindNotFound, KindOpIDReused, KindTooLarge, KindBreakerFailed, KindStorageFull, KindQuota),
+		request[LimitsRecoverParams, LimitsRecoverResult](MethodLimitsRecover, ClassWrite,
+			"Gives a context up and returns what to go on with.", KindNotFound, KindOpIDReused, KindTooLarge, KindStorageFull, KindQuota),
+		request[LimitsErrorsParams, LimitsErrorsResult](MethodLimitsErrors, ClassRead,
+			"Lists what went wrong with limits, and how often.", KindNotFound),
+		request[LimitsRewardsParams, LimitsRewardsResult](MethodLimitsRewards, ClassRead,
+			"Lists what breakings were worth, for learning from them.", KindNotFound),
 		event[PackedParams](EventPacked, "A pack was built."),
 		event[RecordedParams](EventRecorded, "A write was committed."),
 		event[DriftParams](EventDrift, "The model gave a current context that says something else than the one before."),
 		event[MemoryParams](EventMemory, "An agent's memory changed: items were saved, removed, moved to another tier or put back."),
 		event[ProfileParams](EventProfile, "Another profile is in force in a session."),
+		event[BudgetParams](EventBudget, "A report took so much of a budget that another rule is in force, or nothing is left."),
 		event[PrunedParams](EventPruned, "A list of messages was pruned."),
 		event[SummarizedParams](EventSummarized, "Messages of a list were put into a summary."),
+		event[LimitsParams](EventLimits, "A context is being broken down to its limit."),
+		event[TaskParams](EventTask, "A task is due."),
 	}
 }
 

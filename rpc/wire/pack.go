@@ -63,7 +63,9 @@ type PackBuildParams struct {
 	// True when no pack before is in a provider's cache, as at the first call
 	// after a client's compaction or for another model: the pack is laid out
 	// afresh and fills its budget, instead of keeping the bytes of the pack before
-	// in front and leaving room for what comes.
+	// in front and leaving room for what comes. It quotes the turns of the workspace
+	// that the query is about as far as there is room; in a chat without tools half
+	// of the context is theirs.
 	Fill bool `json:"fill,omitempty"`
 	// Also give the pack in this shape: "anthropic-messages", "openai-chat",
 	// "openai-responses", "gemini-contents" or "text".
@@ -83,6 +85,9 @@ type PackBuildResult struct {
 	// What the session's pack before showed and this one does not, or in less
 	// detail; absent when that is nothing. Not part of the checksum.
 	Loss *PackLoss `json:"loss,omitempty"`
+	// What the limit of the session's agent did to it; absent where none is set. Not
+	// part of the checksum.
+	Limit *PackLimit `json:"limit,omitempty"`
 	// The pack in the shape asked for with render. Not part of the checksum.
 	Rendering *Rendering `json:"rendering,omitempty"`
 	// What was replaced in the parameters, by family: secrets and personal data.
@@ -189,8 +194,8 @@ type Rendering struct {
 	Framing string `json:"framing" enum:"published,unknown,none"`
 }
 
-// BudgetReportParams is what the provider says of one prompt. Either checksum or
-// countedTokens is given.
+// BudgetReportParams is what the provider says of one prompt. With checksum or
+// countedTokens it is learned from, too.
 type BudgetReportParams struct {
 	// An open session of the workspace.
 	Session string `json:"session"`
@@ -199,6 +204,14 @@ type BudgetReportParams struct {
 	// The provider's tokens of the prompt: plain, written to its cache and read
 	// from it.
 	PromptTokens int `json:"promptTokens"`
+	// Of those, the ones that were written to the provider's cache.
+	CacheWriteTokens int `json:"cacheWriteTokens,omitempty"`
+	// Of those, the ones that were read from the provider's cache.
+	CacheReadTokens int `json:"cacheReadTokens,omitempty"`
+	// The provider's tokens of the answer.
+	OutputTokens int `json:"outputTokens,omitempty"`
+	// User whose month it counts for; at most 256 bytes.
+	User string `json:"user,omitempty"`
 	// Of the pack that was sent.
 	Checksum string `json:"checksum,omitempty"`
 	// Tokens that were counted of the prompt, if it was no pack.
@@ -221,6 +234,14 @@ type BudgetReportResult struct {
 	Band float64 `json:"band"`
 	// Reports that it was learned from, 64 at most.
 	Samples int `json:"samples"`
+	// What prompt and answer cost, in millionths of a US dollar.
+	MicroUSD int64 `json:"microUSD"`
+	// Whether the model's prices are known; others are priced as the default.
+	Priced bool `json:"priced"`
+	// Percent that is left of the binding limit; 100 where none is set.
+	BudgetPercent float64 `json:"budgetPercent"`
+	// The limit of which least is left; absent where none is set.
+	Binding *BudgetUse `json:"binding,omitempty"`
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
 }

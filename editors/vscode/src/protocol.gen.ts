@@ -30,6 +30,8 @@ export type Kind =
   | 'state_changed'
   | 'conversation_done'
   | 'budget_too_small'
+  | 'token_limit_exceeded'
+  | 'breaker_failed'
   | 'query_too_complex'
   | 'blob_damaged'
   | 'locked'
@@ -651,6 +653,91 @@ export interface ScoreParts {
   usefulness: decimal;
 }
 
+/** BudgetParams tells that a report changed what tiers may hold. */
+export interface BudgetParams {
+  /** The session that reported. */
+  session: string;
+  /** Its user; absent where none was named. */
+  user?: string;
+  /** Percent that is left of the binding limit. */
+  budgetPercent: decimal;
+  /** The limit of which least is left. */
+  binding?: BudgetUse;
+  /** Whether nothing is left of it. */
+  exceeded: boolean;
+  /** Range of budgets of the rule in force, such as "40-60%". */
+  range: string;
+  /** The workspace's sequence number. */
+  sequence: integer;
+}
+
+/** BudgetStatusParams asks what was used of budgets. */
+export interface BudgetStatusParams {
+  /** An open session. */
+  session: string;
+  /** User whose month is asked for; at most 256 bytes. */
+  user?: string;
+  /** Month such as "2026-11", by UTC; the current one when absent. */
+  month?: string;
+}
+
+/** BudgetSpent is what was used, as far as it was reported. */
+export interface BudgetSpent {
+  /** Reports that it is the sum of. */
+  reports: integer;
+  /** Tokens of prompts, cached ones too. */
+  inputTokens: integer;
+  /** Tokens of answers. */
+  outputTokens: integer;
+  /** Both together, which limits of tokens count. */
+  tokens: integer;
+  /** Cost in millionths of a US dollar, by the table of models. */
+  microUSD: integer;
+  /** Reports of models that are not in the table, which were priced as its default. */
+  unpriced: integer;
+}
+
+/** BudgetUse is how much of a limit is used. */
+export interface BudgetUse {
+  /** "session" or "month" (of the user). */
+  scope: 'session' | 'month';
+  /** "tokens" or "microUSD" (millionths of a US dollar). */
+  unit: 'tokens' | 'microUSD';
+  /** In that unit. */
+  used: integer;
+  /** In that unit. */
+  limit: integer;
+  /** Percent that is left, 0 to 100. */
+  leftPercent: decimal;
+}
+
+/** BudgetStatusResult is what was used of budgets, and what is left. */
+export interface BudgetStatusResult {
+  /** What the session used. */
+  used: BudgetSpent;
+  /** What the user used in the month, in this workspace. */
+  monthUsed: BudgetSpent;
+  /** The month, such as "2026-11". */
+  month: string;
+  /** The limits that are set. */
+  limits: BudgetUse[];
+  /**
+   * The limit of which least is left, that hexapla/tiers/build goes by; absent where none is
+   * set.
+   */
+  binding?: BudgetUse;
+  /** Percent that is left of it; 100 where none is set. */
+  budgetPercent: decimal;
+  /** Whether nothing is left of it. */
+  exceeded: boolean;
+  /** Range of budgets of the rule in force, such as "40-60%". */
+  range: string;
+  /** That rule, of the settings. */
+  rule: TierRule;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
 /** ContextRequestParams carries context requests. */
 export interface ContextRequestParams {
   /** The session. */
@@ -1152,7 +1239,10 @@ export interface ErrorData {
   path?: string;
   /** The limit that was passed, in the unit of the parameter. */
   limit?: integer;
-  /** For budget_too_small: the smallest total, in tokens, that works. */
+  /**
+   * For budget_too_small and token_limit_exceeded: the smallest total, in tokens, that works;
+   * for breaker_failed the tokens of the context.
+   */
   smallestTotal?: integer;
   /** For budget_too_small: what that total is made of. */
   neverDropped?: NeverDropped;
@@ -1540,10 +1630,10 @@ export interface RemovedMessage {
   tokens: integer;
   /**
    * "budget" (others are worth more), "opening" (it stood before the first words of the user
-   * that stay), "broken" (a result without its call, or a call without its result) or
-   * "summarized" (the summary stands for it).
+   * that stay), "broken" (a result without its call, or a call without its result),
+   * "summarized" (the summary stands for it) or "older" (than those that stay in a tier).
    */
-  reason: 'budget' | 'opening' | 'broken' | 'summarized';
+  reason: 'budget' | 'opening' | 'broken' | 'summarized' | 'older';
   /** What it is worth. It stays or goes with the others of its unit, by the highest of them. */
   score: HistoryScore;
 }
@@ -2148,6 +2238,468 @@ export interface ClusterListResult {
   limited: boolean;
   /** The sequence number that was read. */
   sequence: integer;
+}
+
+/** LimitsErrorsParams asks what went wrong with limits. */
+export interface LimitsErrorsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Only what concerns this session. */
+  onlySession?: boolean;
+  /** Only this: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED" or "RECOVERY_TRIGGERED". */
+  code?: 'TOKEN_LIMIT_EXCEEDED' | 'BREAKER_FAILED' | 'RECOVERY_TRIGGERED';
+  /** Only what concerns this agent. */
+  agent?: string;
+  /** Only what happened then or later, RFC 3339, by the server's clock. */
+  since?: string;
+  /** Only what happened then or earlier. */
+  until?: string;
+  /** Most entries; 50 when absent, 500 at most. */
+  limit?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+}
+
+/** LimitError is something that went wrong with a limit. */
+export interface LimitError {
+  /** Number of the entry in the log. */
+  entry: integer;
+  /** When, RFC 3339, by the server's clock. */
+  time: string;
+  /** The session. */
+  session: string;
+  /** Its agent. */
+  agent?: string;
+  /** Type of its model, where a limit is set for it. */
+  llm?: string;
+  /** "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED". */
+  codes: string[];
+  /** Whether it was a pack, and not a list of units. */
+  pack: boolean;
+  /** Why it was given up, if it was: "chainFailed", "overHits", "reset" or "milestone". */
+  trigger?: 'chainFailed' | 'overHits' | 'reset' | 'milestone';
+  /** Tokens. */
+  limit: integer;
+  /** Tokens before. */
+  before: integer;
+  /** Tokens after. */
+  after: integer;
+  /** Strategies that held, and the recovery, such as "recovery:fresh_start". */
+  action: string[];
+}
+
+/** LimitPattern is an error that came so often. */
+export interface LimitPattern {
+  /** "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED" or "RECOVERY_TRIGGERED". */
+  code: 'TOKEN_LIMIT_EXCEEDED' | 'BREAKER_FAILED' | 'RECOVERY_TRIGGERED';
+  /** Of which agent. */
+  agent?: string;
+  /** With which type of model. */
+  llm?: string;
+  /** Of recoveries, why: "chainFailed", "overHits", "reset" or "milestone". */
+  trigger?: 'chainFailed' | 'overHits' | 'reset' | 'milestone';
+  /** How often. */
+  count: integer;
+  /** When first, RFC 3339. */
+  first: string;
+  /** When last. */
+  last: string;
+}
+
+/** LimitsErrorsResult is what went wrong. */
+export interface LimitsErrorsResult {
+  /** Newest first. */
+  errors: LimitError[];
+  /** Of all that the filter lets through among the newest 10,000 entries, most frequent first. */
+  patterns: LimitPattern[];
+  /** Where to go on; absent at the end. */
+  cursor?: string;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** LimitsRewardsParams asks what breakings were worth. */
+export interface LimitsRewardsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** Most entries; 1,000 when absent, 10,000 at most. */
+  limit?: integer;
+  /** Where to go on, from an earlier result. */
+  cursor?: string;
+}
+
+/** LimitState is a context in numbers. */
+export interface LimitState {
+  /** Units. */
+  units: integer;
+  /** Tokens. */
+  tokens: integer;
+  /** Units of priority 1. */
+  p1: integer;
+  /** The limit. */
+  limit: integer;
+  /** Type of the model, where a limit is set for it. */
+  llm?: string;
+  /** How near it is to the context before, 0 to 1. */
+  coherence: decimal;
+}
+
+/** LimitReward is a breaking as something to learn from. */
+export interface LimitReward {
+  /** Before. */
+  stateBefore: LimitState;
+  /** Strategies that held, and the recovery, such as "recovery:fresh_start". */
+  action: string[];
+  /** What it was worth, -2 to 2. */
+  reward: decimal;
+  /** After. */
+  stateAfter: LimitState;
+}
+
+/** LimitsRewardsResult is breakings, oldest first. */
+export interface LimitsRewardsResult {
+  /** The breakings of lists of units in the workspace. */
+  rewards: LimitReward[];
+  /** Where to go on; absent at the end. */
+  cursor?: string;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** LimitPriority is the highest priority in a context, as a badge. */
+export interface LimitPriority {
+  /** 1 to 3. */
+  priority: integer;
+  /** What to show, such as "P1: To Do List". */
+  label: string;
+  /** Its colour, in CSS. */
+  color: string;
+}
+
+/** LimitDetails is what an editor shows of a breaking that is done. */
+export interface LimitDetails {
+  /** Tokens before. */
+  before: integer;
+  /** Tokens after. */
+  after: integer;
+  /** Strategies that held. */
+  strategies: string[];
+  /** Units that were discarded. */
+  discarded: integer;
+  /** Units that are part of a summary. */
+  summarized: integer;
+  /** Units that were compressed. */
+  compressed: integer;
+  /** The beginning of the handover summary of a fresh start. */
+  handover?: string;
+  /** Names under which hexapla/history/get gives back what was taken out, the first 1,000. */
+  archived: string[];
+  /** What went wrong: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED". */
+  errors: string[];
+}
+
+/** LimitsParams tells what a breaking is at. */
+export interface LimitsParams {
+  /** The session. */
+  session: string;
+  /**
+   * "detection", "summarize_old", "prioritize_recent", "content_chunking", "discard_low_rel",
+   * "hybrid", "success", "recovery", "handover" or "failed".
+   */
+  phase: 'detection' | 'summarize_old' | 'prioritize_recent' | 'content_chunking' | 'discard_low_rel' | 'hybrid' | 'success' | 'recovery' | 'handover' | 'failed';
+  /** Percent of the limit that is used, at most 100; -1 where that says nothing. */
+  progress: integer;
+  /** For people. */
+  message: string;
+  /** Of VS Code's icons. */
+  icon: string;
+  /** Of the progress bar, in CSS. */
+  color: string;
+  /** The badge; absent if nothing has a priority. */
+  priority?: LimitPriority;
+  /** Tokens now. */
+  tokens: integer;
+  /** Tokens that the agent may have. */
+  limit: integer;
+  /** Whether it is a pack, and not a list of units. */
+  pack: boolean;
+  /** Given with the last phase of a breaking. */
+  details?: LimitDetails;
+  /** How the user wants it to be shown. */
+  show: LimitProgress;
+}
+
+/** TaskParams tells of a task that is due. */
+export interface TaskParams extends LimitTask {
+  /** The session. */
+  session: string;
+  /** Its agent. */
+  agent?: string;
+  /** The sequence number at which it was noted. */
+  sequence: integer;
+}
+
+/** PackLimit is what a limit did to a pack. */
+export interface PackLimit extends LimitInForce {
+  /** Tokens of the pack. */
+  used: integer;
+  /** Whether that is over the warning mark: what must be in it takes so much. */
+  warned: boolean;
+  /** Whether it is over the limit, for the same reason. It is within the budget all the same. */
+  over: boolean;
+  /** Whether the stream was folded for it. */
+  broken: boolean;
+}
+
+/** LimitTarget says whose limit is meant. */
+export interface LimitTarget {
+  /** An open session. */
+  session: string;
+  /**
+   * Agent whose limit counts: one that something is set for, or one of a session; the
+   * session's own when absent.
+   */
+  agent?: string;
+  /**
+   * Type of model for which a limit is set, such as "local_14b"; that of the session's model
+   * when absent.
+   */
+  llm?: string;
+  /** True where the work has priority 1 whatever is set for the agent: a fifth more. */
+  p1?: boolean;
+  /** Tokens, instead of what is set for agent and type. The floor counts all the same. */
+  limit?: integer;
+}
+
+/** LimitInForce is a limit. */
+export interface LimitInForce {
+  /** Tokens. */
+  limit: integer;
+  /** Tokens at which breaking starts, and to which it goes. */
+  warning: integer;
+  /** What decided: "default", "agent", "llm" or "floor" (it would have been lower). */
+  source: 'default' | 'agent' | 'llm' | 'floor';
+  /** Type of the model, where a limit is set for it. */
+  llm?: string;
+  /** Whether a fifth was added. */
+  p1: boolean;
+}
+
+/** LimitPressure is how often contexts were near their limit in the last hour. */
+export interface LimitPressure {
+  /** Contexts over their warning mark. */
+  warnings: integer;
+  /** Contexts over their limit, since the last recovery. */
+  overHits: integer;
+  /** How far that speaks for a loop, 0 to 1. At 1, the third in an hour, a context is given up. */
+  loopFactor: decimal;
+}
+
+/** RetryPolicy is how often a call is tried that may fail for a moment. */
+export interface RetryPolicy {
+  /** The tool; absent for all others. */
+  tool?: string;
+  /** Attempts, the first one among them. */
+  maxAttempts: integer;
+  /** Seconds before the second attempt, doubled for each further one. */
+  backoffBaseSeconds: integer;
+  /** Seconds that a wait takes at most. */
+  maxDelaySeconds: integer;
+}
+
+/** LimitProgress is how the user wants phases to be shown. */
+export interface LimitProgress {
+  /** Whether at all; if not, hexapla/event/limits is not sent. */
+  show: boolean;
+  /** "minimal", "normal" or "detailed". */
+  detailLevel: 'minimal' | 'normal' | 'detailed';
+  /** Seconds after which a finished one is hidden, 1 to 10. */
+  autoHideSeconds: integer;
+  /** Whether protection of priority 1 is set off. */
+  highlightP1: boolean;
+}
+
+/**
+ * SettingProblem is what is wrong with a document of settings. It counts as it was before, or
+ * not at all.
+ */
+export interface SettingProblem {
+  /** "hexapla.yaml" (the user's), ".hexapla.yaml" (the workspace's) or "initializationOptions". */
+  file: string;
+  /** From 1; absent where the document as a whole is wrong. */
+  line?: integer;
+  /** From 1. */
+  column?: integer;
+  /** The key, such as "context_config.per_llm[0].limit". */
+  key?: string;
+  /** What is wrong. */
+  message: string;
+}
+
+/** LimitsStatusParams asks which limit is in force. */
+export interface LimitsStatusParams extends LimitTarget {
+}
+
+/** LimitsStatusResult is the limit that is in force and what led up to it. */
+export interface LimitsStatusResult extends LimitInForce {
+  /** The agent. */
+  agent?: string;
+  /** No limit is below this many tokens. */
+  floor: integer;
+  /** Whether packs are built within the limit: where anything is set. */
+  packs: boolean;
+  /** Tokens of the session's newest pack; absent if this process has built none. */
+  used?: integer;
+  /** The last hour. */
+  pressure: LimitPressure;
+  /** Strategies in the order in which they are tried. */
+  chain: string[];
+  /** What happens when none helps: "fresh_start", "truncate" or "error". */
+  recoveryMode: 'fresh_start' | 'truncate' | 'error';
+  /** The policy for tools that have none of their own, then those that have one. */
+  retry: RetryPolicy[];
+  /** How phases are shown. */
+  progress: LimitProgress;
+  /** Documents that count, in their order. */
+  settings: string[];
+  /** What is wrong with documents. */
+  problems: SettingProblem[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
+/** LimitUnit is one piece of a context. */
+export interface LimitUnit {
+  /** A name; what is put in the place of others gets one, too. */
+  id?: string;
+  /** "message", "text", "code", "plan_ref", "log", "summary", "placeholder" or "other". */
+  type: 'message' | 'text' | 'code' | 'plan_ref' | 'log' | 'summary' | 'placeholder' | 'other';
+  /**
+   * Of code, the file's name or the language: "go", "typescript", "python", "lua", "rust" or
+   * "java".
+   */
+  name?: string;
+  /** The text. */
+  content: string;
+  /** 1 (stays to the byte) to 3; 0 for none. */
+  priority?: integer;
+  /** Tokens, in results; what a client gives is not read. */
+  tokens?: integer;
+}
+
+/** LimitsBreakParams asks for a context that is within its limit. */
+export interface LimitsBreakParams extends LimitTarget {
+  /** The context, oldest first: at most 10,000 units and 16 MiB. */
+  units: LimitUnit[];
+  /** What it is about, such as the user's query; what its newest units say when absent. */
+  about?: string;
+  /** What is to be gone on with where the context is given up, such as a task's id. */
+  task?: string;
+  /** Names of the areas of priority 1, 2 and 3, such as "To Do List". */
+  priorityAreas?: string[];
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** LimitFate is what became of a unit. */
+export interface LimitFate {
+  /** "kept", "compressed", "summarized" or "discarded". */
+  action: 'kept' | 'compressed' | 'summarized' | 'discarded';
+  /**
+   * The strategy that did it: "summarize_old", "prioritize_recent", "content_type_chunking",
+   * "discard_low_rel" or "hybrid". Absent for kept units and for recoveries.
+   */
+  strategy?: 'summarize_old' | 'prioritize_recent' | 'content_type_chunking' | 'discard_low_rel' | 'hybrid';
+  /** Index of the unit that holds it or stands for it; absent if there is none. */
+  unit?: integer;
+  /** Name under which hexapla/history/get gives it back as it was; absent for kept units. */
+  archived?: string;
+}
+
+/** LimitStep is a strategy that was tried. */
+export interface LimitStep {
+  /** From 1. */
+  round: integer;
+  /**
+   * "summarize_old", "prioritize_recent", "content_type_chunking", "discard_low_rel" or
+   * "hybrid".
+   */
+  strategy: 'summarize_old' | 'prioritize_recent' | 'content_type_chunking' | 'discard_low_rel' | 'hybrid';
+  /** Tokens before. */
+  before: integer;
+  /** Tokens after. */
+  after: integer;
+  /** How near the context was then to the one that was sent, 0 to 1. */
+  coherence: decimal;
+  /** Whether that was too little, and the step was taken back. */
+  undone: boolean;
+}
+
+/** LimitTask is a task for the user or the agent. */
+export interface LimitTask {
+  /** "contextCleanup". */
+  kind: 'contextCleanup';
+  /** For people. */
+  title: string;
+  /** Why. */
+  reason: string;
+  /** Contexts over their warning mark in the last hour. */
+  warnings: integer;
+}
+
+/** LimitsBreakResult is what the context was broken down to. */
+export interface LimitsBreakResult extends LimitInForce {
+  /** The agent. */
+  agent?: string;
+  /** The context. */
+  units: LimitUnit[];
+  /** What became of each unit that was sent, in order. */
+  fates: LimitFate[];
+  /** What was tried, in order. */
+  steps: LimitStep[];
+  /** Tokens of the context that was sent. */
+  before: integer;
+  /** Tokens of this one. */
+  after: integer;
+  /** Whether tokens are an estimate, because the tokenizer is not public. */
+  estimate: boolean;
+  /** Whether it is within the limit. */
+  success: boolean;
+  /** How near it is to what was sent, 0 to 1. */
+  coherence: decimal;
+  /** Share of the units of priority 1 that are there to the byte. */
+  priorityPreserved: decimal;
+  /** Where it was given up: "fresh_start" or "truncate". */
+  recovery?: 'fresh_start' | 'truncate';
+  /**
+   * Why it was given up: "chainFailed", "overHits" (more than two contexts over their limit in
+   * an hour), "reset" or "milestone".
+   */
+  trigger?: 'chainFailed' | 'overHits' | 'reset' | 'milestone';
+  /** The summary of a fresh start. */
+  handover?: string;
+  /** What went wrong: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED". */
+  errors: string[];
+  /** What it was worth, -2 to 2. */
+  reward: decimal;
+  /** The last hour. */
+  pressure: LimitPressure;
+  /** A task that is due because of it. */
+  task?: LimitTask;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** LimitsRecoverParams asks for a context to be given up. */
+export interface LimitsRecoverParams extends LimitsBreakParams {
+  /** Why: "reset" (the user wants it) or "milestone" (the work has come to an end). */
+  trigger: 'reset' | 'milestone';
+}
+
+/** LimitsRecoverResult is what is gone on with. */
+export interface LimitsRecoverResult extends LimitsBreakResult {
 }
 
 /** ChangeListParams asks which files were changed. */
@@ -2765,7 +3317,9 @@ export interface PackBuildParams {
   /**
    * True when no pack before is in a provider's cache, as at the first call after a client's
    * compaction or for another model: the pack is laid out afresh and fills its budget, instead
-   * of keeping the bytes of the pack before in front and leaving room for what comes.
+   * of keeping the bytes of the pack before in front and leaving room for what comes. It
+   * quotes the turns of the workspace that the query is about as far as there is room; in a
+   * chat without tools half of the context is theirs.
    */
   fill?: boolean;
   /**
@@ -2791,6 +3345,11 @@ export interface PackBuildResult {
    * when that is nothing. Not part of the checksum.
    */
   loss?: PackLoss;
+  /**
+   * What the limit of the session's agent did to it; absent where none is set. Not part of the
+   * checksum.
+   */
+  limit?: PackLimit;
   /** The pack in the shape asked for with render. Not part of the checksum. */
   rendering?: Rendering;
   /** What was replaced in the parameters, by family: secrets and personal data. */
@@ -2919,8 +3478,8 @@ export interface Rendering {
 }
 
 /**
- * BudgetReportParams is what the provider says of one prompt. Either checksum or countedTokens
- * is given.
+ * BudgetReportParams is what the provider says of one prompt. With checksum or countedTokens
+ * it is learned from, too.
  */
 export interface BudgetReportParams {
   /** An open session of the workspace. */
@@ -2929,6 +3488,14 @@ export interface BudgetReportParams {
   model?: string;
   /** The provider's tokens of the prompt: plain, written to its cache and read from it. */
   promptTokens: integer;
+  /** Of those, the ones that were written to the provider's cache. */
+  cacheWriteTokens?: integer;
+  /** Of those, the ones that were read from the provider's cache. */
+  cacheReadTokens?: integer;
+  /** The provider's tokens of the answer. */
+  outputTokens?: integer;
+  /** User whose month it counts for; at most 256 bytes. */
+  user?: string;
   /** Of the pack that was sent. */
   checksum?: string;
   /** Tokens that were counted of the prompt, if it was no pack. */
@@ -2955,6 +3522,14 @@ export interface BudgetReportResult {
   band: decimal;
   /** Reports that it was learned from, 64 at most. */
   samples: integer;
+  /** What prompt and answer cost, in millionths of a US dollar. */
+  microUSD: integer;
+  /** Whether the model's prices are known; others are priced as the default. */
+  priced: boolean;
+  /** Percent that is left of the binding limit; 100 where none is set. */
+  budgetPercent: decimal;
+  /** The limit of which least is left; absent where none is set. */
+  binding?: BudgetUse;
   /** The workspace's newest sequence number. */
   sequence: integer;
 }
@@ -3847,6 +4422,257 @@ export interface SessionCloseResult {
   completed?: string;
 }
 
+/** TierRule is what the four tiers hold in a range of budgets. */
+export interface TierRule {
+  /**
+   * The rule holds while less than so many percent of the budget are left, and at least as
+   * many as the rule before says; absent in the last rule.
+   */
+  below?: integer;
+  /** Memory items at most; absent for all. */
+  items?: integer;
+  /** "none", "outline" (signatures and headings) or "full". */
+  files: 'none' | 'outline' | 'full';
+  /** Messages of the history at most; absent for all. */
+  messages?: integer;
+}
+
+/** TierStrategy decides what the tiers hold. */
+export interface TierStrategy {
+  /** Percent of the budget that is left, 0 to 100; what hexapla/budget/status says when absent. */
+  budgetPercent?: decimal;
+  /** Rules in the place of those of the settings, by below; at most 20. */
+  rules?: TierRule[];
+  /** Tiers that hold what they hold with all of the budget left: 1 to 4. */
+  force?: integer[];
+}
+
+/** TierMessages are an agent's messages before they are put into tiers. */
+export interface TierMessages {
+  /** An open session. */
+  session: string;
+  /**
+   * The messages, as in hexapla/history/prune; the newest is asked now. More than 100,000 come
+   * back as they are.
+   */
+  messages: LSPAny[];
+  /** What is sent apart from the messages, as in hexapla/history/prune. */
+  system?: LSPAny;
+  /** Model whose window bounds the tiers and whose tokenizer counts; the session's when absent. */
+  model?: string;
+  /** Tokens that the model takes, instead of its context window. */
+  limit?: integer;
+  /** Tokens that all tiers may take, with system; 80 percent of the limit when absent. */
+  budget?: integer;
+  /** Agent whose memory items are tier 2; the session's when absent. */
+  agent?: string;
+  /** User whose month counts; at most 256 bytes. */
+  user?: string;
+}
+
+/** TiersBuildParams asks for messages in four tiers. */
+export interface TiersBuildParams extends TierMessages, TierStrategy {
+  /** Idempotency key. */
+  key?: string;
+}
+
+/** TierPart is something in a tier, or something that gave way. */
+export interface TierPart {
+  /**
+   * Of a memory item; the path of a file below the workspace's folder, as it was referred to
+   * where it leads out of it; the index of a message; "system", "context" (layer 0) or
+   * "headings".
+   */
+  id: string;
+  /** "full", "outline" (of a file), "heading", or "none" where it is not shown. */
+  detail: 'full' | 'outline' | 'heading' | 'none';
+  /** Tokens that it takes, or would take. */
+  tokens: integer;
+  /**
+   * Why it is not shown, or not in full: "rule" (the rule leaves it out), "budget" (no room);
+   * of files "missing", "outside" (of the workspace's folder), "notRegular" (a folder, a
+   * device or a pipe), "binary", "tooLarge" (over 256 KiB for its full text, over 2 MiB at
+   * all), "denied" (it may not be read), "notAllowed" (the settings' allowlist of paths has it
+   * not) or "tooMany" (20 files are shown).
+   */
+  reason?: 'rule' | 'budget' | 'missing' | 'outside' | 'notRegular' | 'binary' | 'tooLarge' | 'denied' | 'notAllowed' | 'tooMany';
+}
+
+/** TierContent is what a tier holds. */
+export interface TierContent {
+  /** 1 to 4. */
+  tier: integer;
+  /**
+   * "always" (system prompts, layer 0, what is asked now), "memory" (memory items), "files"
+   * (that messages refer to) or "history" (the messages before).
+   */
+  name: 'always' | 'memory' | 'files' | 'history';
+  /** Parts that are shown. */
+  items: integer;
+  /** Their tokens. */
+  tokens: integer;
+  /** The parts, in their order. */
+  parts?: TierPart[];
+}
+
+/** TierChoice is the strategy that was in force. */
+export interface TierChoice {
+  /** Range of budgets that the rule is for, such as "40-60%". */
+  range: string;
+  /** The rule, with what was forced. */
+  rule: TierRule;
+  /** Where rules come from: "default", "settings" or "request". */
+  rules: 'default' | 'settings' | 'request';
+  /** Tiers that were forced. */
+  forced: integer[];
+  /** Percent of the budget that was left. */
+  budgetPercent: decimal;
+  /** Whether that was given in the request. */
+  given: boolean;
+  /** The limit whose share it is; absent where there is none, or it was given. */
+  binding?: BudgetUse;
+}
+
+/** TierWarning is something that a client should know. */
+export interface TierWarning {
+  /**
+   * "notBuilt" (the messages are as they came), "unknownAgent" (it has saved no memory items),
+   * "unknownModel" (the default's window and tokenizer are used), "noFolder" (the workspace's
+   * folder cannot be read), "exceeded" (nothing is left of the budget) or "problems" (calls
+   * without results, or results without calls, which are left out of the history).
+   */
+  kind: 'notBuilt' | 'unknownAgent' | 'unknownModel' | 'noFolder' | 'exceeded' | 'problems';
+  /** The parameter that it is about. */
+  path?: string;
+  /** For people; no content. */
+  message: string;
+  /** For a budget that is too small: the smallest that works, in tokens. */
+  smallestTotal?: integer;
+}
+
+/** TierBuild is messages in four tiers. */
+export interface TierBuild {
+  /** False where the messages are as they came; warnings say why. */
+  built: boolean;
+  /** All four. */
+  tiers: TierContent[];
+  /** How that was chosen; absent where it failed before. */
+  strategy?: TierChoice;
+  /** Indices of the messages that stay, in order. */
+  kept: integer[];
+  /** Tokens of messages and system as they came. */
+  originalTokens: integer;
+  /** Tokens of messages and system as they are. */
+  tokens: integer;
+  /** By how much that is less, in percent; negative where it is more. */
+  reductionPercent: decimal;
+  /** Tokens that all tiers might take. */
+  budget: integer;
+  /** Whether tokens are an estimate, because the tokenizer is not public. */
+  estimate: boolean;
+  /** What a client should know. */
+  warnings: TierWarning[];
+  /** SHA-256 of messages and system as the server holds them. */
+  checksum: string;
+}
+
+/** TiersBuildResult is messages in four tiers, ready to be sent. */
+export interface TiersBuildResult extends TierBuild {
+  /** The list to send. */
+  messages: LSPAny[];
+  /**
+   * Place of the message in it that holds layer 0, memory items and files; absent if there is
+   * none.
+   */
+  contextAt?: integer;
+  /** The messages that were left out, in order; all are archived when the reply is given. */
+  removed: RemovedMessage[];
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+  /** What was replaced in the parameters, by family: secrets and personal data. */
+  scrubbed?: { [name: string]: integer };
+}
+
+/** TiersCompareParams asks what two strategies make of the same messages. */
+export interface TiersCompareParams extends TierMessages {
+  /** The first strategy. */
+  a: TierStrategy;
+  /** The second strategy. */
+  b: TierStrategy;
+}
+
+/** TiersCompareResult sets two strategies side by side. Nothing was stored. */
+export interface TiersCompareResult {
+  /** What the first strategy makes of the messages. */
+  a: TierBuild;
+  /** What the second strategy makes of them. */
+  b: TierBuild;
+  /** Indices of messages that only the first keeps. */
+  onlyA: integer[];
+  /** Indices of messages that only the second keeps. */
+  onlyB: integer[];
+  /** By how many tokens the second is larger. */
+  moreTokens: integer;
+}
+
+/** TiersSnapshotsParams asks for builds of the past. */
+export interface TiersSnapshotsParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** True for this session's builds alone. */
+  onlySession?: boolean;
+  /** Builds of this user alone; absent for those of all. */
+  user?: string;
+  /** Builds from this time on, RFC 3339. */
+  since?: string;
+  /** Builds before this time. */
+  until?: string;
+  /** Builds at most; 20 when absent, 200 at most. 1 gives the newest. */
+  limit?: integer;
+  /** From the answer before, to go on. */
+  cursor?: string;
+}
+
+/** TierSnapshot is a build of the past: numbers, and nothing of what was said. */
+export interface TierSnapshot {
+  /** The session. */
+  session: string;
+  /** The user; absent where none was named. */
+  user?: string;
+  /** When it was built, RFC 3339. */
+  time: string;
+  /** The workspace's sequence number then. */
+  sequence: integer;
+  /** SHA-256 of messages and system as the server holds them. */
+  checksum: string;
+  /** False where the messages were left as they came. */
+  built: boolean;
+  /** The tiers, without their parts. */
+  tiers: TierContent[];
+  /** How that was chosen; absent where it failed before. */
+  strategy?: TierChoice;
+  /** Messages that stayed. */
+  kept: integer;
+  /** Messages that were left out. */
+  removed: integer;
+  /** Tokens of messages and system as they came. */
+  originalTokens: integer;
+  /** Tokens of messages and system as they were sent. */
+  tokens: integer;
+  /** Kinds of warnings, as in hexapla/tiers/build. */
+  warnings: string[];
+  /** Milliseconds that it took to build. */
+  ms: decimal;
+}
+
+/** TiersSnapshotsResult lists builds. */
+export interface TiersSnapshotsResult {
+  /** The builds, newest first, as far as the audit log goes back. */
+  snapshots: TierSnapshot[];
+  /** To go on; absent at the end. */
+  cursor?: string;
+}
+
 /**
  * Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
  * shown before, bears out. The sentence or entry that makes it was left out of header, summary
@@ -4267,6 +5093,36 @@ export const BudgetReportRequest = {
   type: new RequestType<BudgetReportParams, BudgetReportResult, ErrorData>('hexapla/budget/report'),
 } as const;
 
+/**
+ * Tells what a session, and a user in a month, used in tokens and money, and which limit
+ * binds.
+ */
+export const BudgetStatusRequest = {
+  method: 'hexapla/budget/status',
+  type: new RequestType<BudgetStatusParams, BudgetStatusResult, ErrorData>('hexapla/budget/status'),
+} as const;
+
+/**
+ * Puts an agent's messages into four tiers by what is left of the budget; if that fails, they
+ * come back as they are.
+ */
+export const TiersBuildRequest = {
+  method: 'hexapla/tiers/build',
+  type: new RequestType<TiersBuildParams, TiersBuildResult, ErrorData>('hexapla/tiers/build'),
+} as const;
+
+/** Sets two strategies side by side on the same messages, without a trace. */
+export const TiersCompareRequest = {
+  method: 'hexapla/tiers/compare',
+  type: new RequestType<TiersCompareParams, TiersCompareResult, ErrorData>('hexapla/tiers/compare'),
+} as const;
+
+/** Lists what was put into tiers, by session, user and time: numbers and the strategy. */
+export const TiersSnapshotsRequest = {
+  method: 'hexapla/tiers/snapshots',
+  type: new RequestType<TiersSnapshotsParams, TiersSnapshotsResult, ErrorData>('hexapla/tiers/snapshots'),
+} as const;
+
 /** Builds a past pack again from the store and compares checksums. */
 export const PackReplayRequest = {
   method: 'hexapla/pack/replay',
@@ -4390,6 +5246,39 @@ export const HistoryGetRequest = {
   type: new RequestType<HistoryGetParams, HistoryGetResult, ErrorData>('hexapla/history/get'),
 } as const;
 
+/**
+ * Tells which limit an agent has with a model, what is set, and how often it was met in the
+ * last hour.
+ */
+export const LimitsStatusRequest = {
+  method: 'hexapla/limits/status',
+  type: new RequestType<LimitsStatusParams, LimitsStatusResult, ErrorData>('hexapla/limits/status'),
+} as const;
+
+/** Breaks a list of units down to its agent's limit; what is taken out is archived. */
+export const LimitsBreakRequest = {
+  method: 'hexapla/limits/break',
+  type: new RequestType<LimitsBreakParams, LimitsBreakResult, ErrorData>('hexapla/limits/break'),
+} as const;
+
+/** Gives a context up and returns what to go on with. */
+export const LimitsRecoverRequest = {
+  method: 'hexapla/limits/recover',
+  type: new RequestType<LimitsRecoverParams, LimitsRecoverResult, ErrorData>('hexapla/limits/recover'),
+} as const;
+
+/** Lists what went wrong with limits, and how often. */
+export const LimitsErrorsRequest = {
+  method: 'hexapla/limits/errors',
+  type: new RequestType<LimitsErrorsParams, LimitsErrorsResult, ErrorData>('hexapla/limits/errors'),
+} as const;
+
+/** Lists what breakings were worth, for learning from them. */
+export const LimitsRewardsRequest = {
+  method: 'hexapla/limits/rewards',
+  type: new RequestType<LimitsRewardsParams, LimitsRewardsResult, ErrorData>('hexapla/limits/rewards'),
+} as const;
+
 /** A pack was built. */
 export const PackedNotification = {
   method: 'hexapla/event/packed',
@@ -4420,6 +5309,12 @@ export const ProfileNotification = {
   type: new NotificationType<ProfileParams>('hexapla/event/profile'),
 } as const;
 
+/** A report took so much of a budget that another rule is in force, or nothing is left. */
+export const BudgetNotification = {
+  method: 'hexapla/event/budget',
+  type: new NotificationType<BudgetParams>('hexapla/event/budget'),
+} as const;
+
 /** A list of messages was pruned. */
 export const PrunedNotification = {
   method: 'hexapla/event/pruned',
@@ -4430,4 +5325,16 @@ export const PrunedNotification = {
 export const SummarizedNotification = {
   method: 'hexapla/event/summarized',
   type: new NotificationType<SummarizedParams>('hexapla/event/summarized'),
+} as const;
+
+/** A context is being broken down to its limit. */
+export const LimitsNotification = {
+  method: 'hexapla/event/limits',
+  type: new NotificationType<LimitsParams>('hexapla/event/limits'),
+} as const;
+
+/** A task is due. */
+export const TaskNotification = {
+  method: 'hexapla/event/task',
+  type: new NotificationType<TaskParams>('hexapla/event/task'),
 } as const;

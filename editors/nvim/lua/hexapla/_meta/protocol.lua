@@ -47,6 +47,10 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/memory/diff" # Compares by SHA-256 what a client holds, or a checkpoint has, with an agent's memory items.
 ---| "hexapla/pack/build" # Builds the context for the next model call within a token budget.
 ---| "hexapla/budget/report" # Reports what the provider counted of a prompt, so that budgets in its tokens can be planned.
+---| "hexapla/budget/status" # Tells what a session, and a user in a month, used in tokens and money, and which limit binds.
+---| "hexapla/tiers/build" # Puts an agent's messages into four tiers by what is left of the budget; if that fails, they come back as they are.
+---| "hexapla/tiers/compare" # Sets two strategies side by side on the same messages, without a trace.
+---| "hexapla/tiers/snapshots" # Lists what was put into tiers, by session, user and time: numbers and the strategy.
 ---| "hexapla/pack/replay" # Builds a past pack again from the store and compares checksums.
 ---| "hexapla/pack/explain" # Lists everything that a pack shows or could show, with why, what took its place and at which budget it comes in.
 ---| "hexapla/pack/whatIf" # Tells what packs of several budgets and models would be like, without a trace.
@@ -65,6 +69,11 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/history/manage" # Prunes a list that is over its threshold, and leaves any other as it is.
 ---| "hexapla/history/summarize" # Makes one message of all but the last of a list; what it stands for is archived.
 ---| "hexapla/history/get" # Reads messages that were removed from lists.
+---| "hexapla/limits/status" # Tells which limit an agent has with a model, what is set, and how often it was met in the last hour.
+---| "hexapla/limits/break" # Breaks a list of units down to its agent's limit; what is taken out is archived.
+---| "hexapla/limits/recover" # Gives a context up and returns what to go on with.
+---| "hexapla/limits/errors" # Lists what went wrong with limits, and how often.
+---| "hexapla/limits/rewards" # Lists what breakings were worth, for learning from them.
 
 ---Notifications of the server.
 ---@alias hexapla.Event
@@ -73,8 +82,11 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "hexapla/event/drift" # The model gave a current context that says something else than the one before.
 ---| "hexapla/event/memory" # An agent's memory changed: items were saved, removed, moved to another tier or put back.
 ---| "hexapla/event/profile" # Another profile is in force in a session.
+---| "hexapla/event/budget" # A report took so much of a budget that another rule is in force, or nothing is left.
 ---| "hexapla/event/pruned" # A list of messages was pruned.
 ---| "hexapla/event/summarized" # Messages of a list were put into a summary.
+---| "hexapla/event/limits" # A context is being broken down to its limit.
+---| "hexapla/event/task" # A task is due.
 
 ---Kind is the stable name of an error case, in error.data.kind.
 ---@alias hexapla.Kind
@@ -100,6 +112,8 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---| "state_changed"
 ---| "conversation_done"
 ---| "budget_too_small"
+---| "token_limit_exceeded"
+---| "breaker_failed"
 ---| "query_too_complex"
 ---| "blob_damaged"
 ---| "locked"
@@ -423,6 +437,52 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field visits number # How often the user or the model came back to the conversation: n times are n/(n+2).
 ---@field usefulness number # What the conversation proved to be worth (see hexapla/learning/get): 0.5 for one of which nothing is known, and 0, without weight, as long as nothing was learned in the workspace.
 
+---BudgetParams tells that a report changed what tiers may hold.
+---@class hexapla.BudgetParams
+---@field session string # The session that reported.
+---@field user? string # Its user; absent where none was named.
+---@field budgetPercent number # Percent that is left of the binding limit.
+---@field binding? hexapla.BudgetUse # The limit of which least is left.
+---@field exceeded boolean # Whether nothing is left of it.
+---@field range string # Range of budgets of the rule in force, such as "40-60%".
+---@field sequence integer # The workspace's sequence number.
+
+---BudgetStatusParams asks what was used of budgets.
+---@class hexapla.BudgetStatusParams
+---@field session string # An open session.
+---@field user? string # User whose month is asked for; at most 256 bytes.
+---@field month? string # Month such as "2026-11", by UTC; the current one when absent.
+
+---BudgetSpent is what was used, as far as it was reported.
+---@class hexapla.BudgetSpent
+---@field reports integer # Reports that it is the sum of.
+---@field inputTokens integer # Tokens of prompts, cached ones too.
+---@field outputTokens integer # Tokens of answers.
+---@field tokens integer # Both together, which limits of tokens count.
+---@field microUSD integer # Cost in millionths of a US dollar, by the table of models.
+---@field unpriced integer # Reports of models that are not in the table, which were priced as its default.
+
+---BudgetUse is how much of a limit is used.
+---@class hexapla.BudgetUse
+---@field scope "session"|"month" # "session" or "month" (of the user).
+---@field unit "tokens"|"microUSD" # "tokens" or "microUSD" (millionths of a US dollar).
+---@field used integer # In that unit.
+---@field limit integer # In that unit.
+---@field leftPercent number # Percent that is left, 0 to 100.
+
+---BudgetStatusResult is what was used of budgets, and what is left.
+---@class hexapla.BudgetStatusResult
+---@field used hexapla.BudgetSpent # What the session used.
+---@field monthUsed hexapla.BudgetSpent # What the user used in the month, in this workspace.
+---@field month string # The month, such as "2026-11".
+---@field limits hexapla.BudgetUse[] # The limits that are set.
+---@field binding? hexapla.BudgetUse # The limit of which least is left, that hexapla/tiers/build goes by; absent where none is set.
+---@field budgetPercent number # Percent that is left of it; 100 where none is set.
+---@field exceeded boolean # Whether nothing is left of it.
+---@field range string # Range of budgets of the rule in force, such as "40-60%".
+---@field rule hexapla.TierRule # That rule, of the settings.
+---@field sequence integer # The workspace's newest sequence number.
+
 ---ContextRequestParams carries context requests.
 ---@class hexapla.ContextRequestParams
 ---@field session string # The session.
@@ -678,7 +738,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field committed hexapla.Committed # Whether a write took effect.
 ---@field path? string # The parameter that is at fault, as a path such as "turns[2].role".
 ---@field limit? integer # The limit that was passed, in the unit of the parameter.
----@field smallestTotal? integer # For budget_too_small: the smallest total, in tokens, that works.
+---@field smallestTotal? integer # For budget_too_small and token_limit_exceeded: the smallest total, in tokens, that works; for breaker_failed the tokens of the context.
 ---@field neverDropped? hexapla.NeverDropped # For budget_too_small: what that total is made of.
 ---@field pid? integer # For locked: the process that has the store open, where that is known.
 ---@field incident? string # For internal errors: what to look for in the log.
@@ -870,7 +930,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field message integer # Index of the message in the list that was sent.
 ---@field archived string # Name under which hexapla/history/get gives it back. The same message has the same name.
 ---@field tokens integer # Tokens.
----@field reason "budget"|"opening"|"broken"|"summarized" # "budget" (others are worth more), "opening" (it stood before the first words of the user that stay), "broken" (a result without its call, or a call without its result) or "summarized" (the summary stands for it).
+---@field reason "budget"|"opening"|"broken"|"summarized"|"older" # "budget" (others are worth more), "opening" (it stood before the first words of the user that stay), "broken" (a result without its call, or a call without its result), "summarized" (the summary stands for it) or "older" (than those that stay in a tier).
 ---@field score hexapla.HistoryScore # What it is worth. It stays or goes with the others of its unit, by the highest of them.
 
 ---HistoryPruneResult is what became of the list.
@@ -1202,6 +1262,255 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field limited boolean # Whether there are more.
 ---@field sequence integer # The sequence number that was read.
 
+---LimitsErrorsParams asks what went wrong with limits.
+---@class hexapla.LimitsErrorsParams
+---@field session string # An open session of the workspace.
+---@field onlySession? boolean # Only what concerns this session.
+---@field code? "TOKEN_LIMIT_EXCEEDED"|"BREAKER_FAILED"|"RECOVERY_TRIGGERED" # Only this: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED" or "RECOVERY_TRIGGERED".
+---@field agent? string # Only what concerns this agent.
+---@field since? string # Only what happened then or later, RFC 3339, by the server's clock.
+---@field until? string # Only what happened then or earlier.
+---@field limit? integer # Most entries; 50 when absent, 500 at most.
+---@field cursor? string # Where to go on, from an earlier result.
+
+---LimitError is something that went wrong with a limit.
+---@class hexapla.LimitError
+---@field entry integer # Number of the entry in the log.
+---@field time string # When, RFC 3339, by the server's clock.
+---@field session string # The session.
+---@field agent? string # Its agent.
+---@field llm? string # Type of its model, where a limit is set for it.
+---@field codes string[] # "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED".
+---@field pack boolean # Whether it was a pack, and not a list of units.
+---@field trigger? "chainFailed"|"overHits"|"reset"|"milestone" # Why it was given up, if it was: "chainFailed", "overHits", "reset" or "milestone".
+---@field limit integer # Tokens.
+---@field before integer # Tokens before.
+---@field after integer # Tokens after.
+---@field action string[] # Strategies that held, and the recovery, such as "recovery:fresh_start".
+
+---LimitPattern is an error that came so often.
+---@class hexapla.LimitPattern
+---@field code "TOKEN_LIMIT_EXCEEDED"|"BREAKER_FAILED"|"RECOVERY_TRIGGERED" # "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED" or "RECOVERY_TRIGGERED".
+---@field agent? string # Of which agent.
+---@field llm? string # With which type of model.
+---@field trigger? "chainFailed"|"overHits"|"reset"|"milestone" # Of recoveries, why: "chainFailed", "overHits", "reset" or "milestone".
+---@field count integer # How often.
+---@field first string # When first, RFC 3339.
+---@field last string # When last.
+
+---LimitsErrorsResult is what went wrong.
+---@class hexapla.LimitsErrorsResult
+---@field errors hexapla.LimitError[] # Newest first.
+---@field patterns hexapla.LimitPattern[] # Of all that the filter lets through among the newest 10,000 entries, most frequent first.
+---@field cursor? string # Where to go on; absent at the end.
+---@field sequence integer # The workspace's newest sequence number.
+
+---LimitsRewardsParams asks what breakings were worth.
+---@class hexapla.LimitsRewardsParams
+---@field session string # An open session of the workspace.
+---@field limit? integer # Most entries; 1,000 when absent, 10,000 at most.
+---@field cursor? string # Where to go on, from an earlier result.
+
+---LimitState is a context in numbers.
+---@class hexapla.LimitState
+---@field units integer # Units.
+---@field tokens integer # Tokens.
+---@field p1 integer # Units of priority 1.
+---@field limit integer # The limit.
+---@field llm? string # Type of the model, where a limit is set for it.
+---@field coherence number # How near it is to the context before, 0 to 1.
+
+---LimitReward is a breaking as something to learn from.
+---@class hexapla.LimitReward
+---@field stateBefore hexapla.LimitState # Before.
+---@field action string[] # Strategies that held, and the recovery, such as "recovery:fresh_start".
+---@field reward number # What it was worth, -2 to 2.
+---@field stateAfter hexapla.LimitState # After.
+
+---LimitsRewardsResult is breakings, oldest first.
+---@class hexapla.LimitsRewardsResult
+---@field rewards hexapla.LimitReward[] # The breakings of lists of units in the workspace.
+---@field cursor? string # Where to go on; absent at the end.
+---@field sequence integer # The workspace's newest sequence number.
+
+---LimitPriority is the highest priority in a context, as a badge.
+---@class hexapla.LimitPriority
+---@field priority integer # 1 to 3.
+---@field label string # What to show, such as "P1: To Do List".
+---@field color string # Its colour, in CSS.
+
+---LimitDetails is what an editor shows of a breaking that is done.
+---@class hexapla.LimitDetails
+---@field before integer # Tokens before.
+---@field after integer # Tokens after.
+---@field strategies string[] # Strategies that held.
+---@field discarded integer # Units that were discarded.
+---@field summarized integer # Units that are part of a summary.
+---@field compressed integer # Units that were compressed.
+---@field handover? string # The beginning of the handover summary of a fresh start.
+---@field archived string[] # Names under which hexapla/history/get gives back what was taken out, the first 1,000.
+---@field errors string[] # What went wrong: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED".
+
+---LimitsParams tells what a breaking is at.
+---@class hexapla.LimitsParams
+---@field session string # The session.
+---@field phase "detection"|"summarize_old"|"prioritize_recent"|"content_chunking"|"discard_low_rel"|"hybrid"|"success"|"recovery"|"handover"|"failed" # "detection", "summarize_old", "prioritize_recent", "content_chunking", "discard_low_rel", "hybrid", "success", "recovery", "handover" or "failed".
+---@field progress integer # Percent of the limit that is used, at most 100; -1 where that says nothing.
+---@field message string # For people.
+---@field icon string # Of VS Code's icons.
+---@field color string # Of the progress bar, in CSS.
+---@field priority? hexapla.LimitPriority # The badge; absent if nothing has a priority.
+---@field tokens integer # Tokens now.
+---@field limit integer # Tokens that the agent may have.
+---@field pack boolean # Whether it is a pack, and not a list of units.
+---@field details? hexapla.LimitDetails # Given with the last phase of a breaking.
+---@field show hexapla.LimitProgress # How the user wants it to be shown.
+
+---TaskParams tells of a task that is due.
+---@class hexapla.TaskParams : hexapla.LimitTask
+---@field session string # The session.
+---@field agent? string # Its agent.
+---@field sequence integer # The sequence number at which it was noted.
+
+---PackLimit is what a limit did to a pack.
+---@class hexapla.PackLimit : hexapla.LimitInForce
+---@field used integer # Tokens of the pack.
+---@field warned boolean # Whether that is over the warning mark: what must be in it takes so much.
+---@field over boolean # Whether it is over the limit, for the same reason. It is within the budget all the same.
+---@field broken boolean # Whether the stream was folded for it.
+
+---LimitTarget says whose limit is meant.
+---@class hexapla.LimitTarget
+---@field session string # An open session.
+---@field agent? string # Agent whose limit counts: one that something is set for, or one of a session; the session's own when absent.
+---@field llm? string # Type of model for which a limit is set, such as "local_14b"; that of the session's model when absent.
+---@field p1? boolean # True where the work has priority 1 whatever is set for the agent: a fifth more.
+---@field limit? integer # Tokens, instead of what is set for agent and type. The floor counts all the same.
+
+---LimitInForce is a limit.
+---@class hexapla.LimitInForce
+---@field limit integer # Tokens.
+---@field warning integer # Tokens at which breaking starts, and to which it goes.
+---@field source "default"|"agent"|"llm"|"floor" # What decided: "default", "agent", "llm" or "floor" (it would have been lower).
+---@field llm? string # Type of the model, where a limit is set for it.
+---@field p1 boolean # Whether a fifth was added.
+
+---LimitPressure is how often contexts were near their limit in the last hour.
+---@class hexapla.LimitPressure
+---@field warnings integer # Contexts over their warning mark.
+---@field overHits integer # Contexts over their limit, since the last recovery.
+---@field loopFactor number # How far that speaks for a loop, 0 to 1. At 1, the third in an hour, a context is given up.
+
+---RetryPolicy is how often a call is tried that may fail for a moment.
+---@class hexapla.RetryPolicy
+---@field tool? string # The tool; absent for all others.
+---@field maxAttempts integer # Attempts, the first one among them.
+---@field backoffBaseSeconds integer # Seconds before the second attempt, doubled for each further one.
+---@field maxDelaySeconds integer # Seconds that a wait takes at most.
+
+---LimitProgress is how the user wants phases to be shown.
+---@class hexapla.LimitProgress
+---@field show boolean # Whether at all; if not, hexapla/event/limits is not sent.
+---@field detailLevel "minimal"|"normal"|"detailed" # "minimal", "normal" or "detailed".
+---@field autoHideSeconds integer # Seconds after which a finished one is hidden, 1 to 10.
+---@field highlightP1 boolean # Whether protection of priority 1 is set off.
+
+---SettingProblem is what is wrong with a document of settings. It counts as it was before, or not
+---at all.
+---@class hexapla.SettingProblem
+---@field file string # "hexapla.yaml" (the user's), ".hexapla.yaml" (the workspace's) or "initializationOptions".
+---@field line? integer # From 1; absent where the document as a whole is wrong.
+---@field column? integer # From 1.
+---@field key? string # The key, such as "context_config.per_llm[0].limit".
+---@field message string # What is wrong.
+
+---LimitsStatusParams asks which limit is in force.
+---@class hexapla.LimitsStatusParams : hexapla.LimitTarget
+
+---LimitsStatusResult is the limit that is in force and what led up to it.
+---@class hexapla.LimitsStatusResult : hexapla.LimitInForce
+---@field agent? string # The agent.
+---@field floor integer # No limit is below this many tokens.
+---@field packs boolean # Whether packs are built within the limit: where anything is set.
+---@field used? integer # Tokens of the session's newest pack; absent if this process has built none.
+---@field pressure hexapla.LimitPressure # The last hour.
+---@field chain string[] # Strategies in the order in which they are tried.
+---@field recoveryMode "fresh_start"|"truncate"|"error" # What happens when none helps: "fresh_start", "truncate" or "error".
+---@field retry hexapla.RetryPolicy[] # The policy for tools that have none of their own, then those that have one.
+---@field progress hexapla.LimitProgress # How phases are shown.
+---@field settings string[] # Documents that count, in their order.
+---@field problems hexapla.SettingProblem[] # What is wrong with documents.
+---@field sequence integer # The workspace's newest sequence number.
+
+---LimitUnit is one piece of a context.
+---@class hexapla.LimitUnit
+---@field id? string # A name; what is put in the place of others gets one, too.
+---@field type "message"|"text"|"code"|"plan_ref"|"log"|"summary"|"placeholder"|"other" # "message", "text", "code", "plan_ref", "log", "summary", "placeholder" or "other".
+---@field name? string # Of code, the file's name or the language: "go", "typescript", "python", "lua", "rust" or "java".
+---@field content string # The text.
+---@field priority? integer # 1 (stays to the byte) to 3; 0 for none.
+---@field tokens? integer # Tokens, in results; what a client gives is not read.
+
+---LimitsBreakParams asks for a context that is within its limit.
+---@class hexapla.LimitsBreakParams : hexapla.LimitTarget
+---@field units hexapla.LimitUnit[] # The context, oldest first: at most 10,000 units and 16 MiB.
+---@field about? string # What it is about, such as the user's query; what its newest units say when absent.
+---@field task? string # What is to be gone on with where the context is given up, such as a task's id.
+---@field priorityAreas? string[] # Names of the areas of priority 1, 2 and 3, such as "To Do List".
+---@field key? string # Idempotency key.
+
+---LimitFate is what became of a unit.
+---@class hexapla.LimitFate
+---@field action "kept"|"compressed"|"summarized"|"discarded" # "kept", "compressed", "summarized" or "discarded".
+---@field strategy? "summarize_old"|"prioritize_recent"|"content_type_chunking"|"discard_low_rel"|"hybrid" # The strategy that did it: "summarize_old", "prioritize_recent", "content_type_chunking", "discard_low_rel" or "hybrid". Absent for kept units and for recoveries.
+---@field unit? integer # Index of the unit that holds it or stands for it; absent if there is none.
+---@field archived? string # Name under which hexapla/history/get gives it back as it was; absent for kept units.
+
+---LimitStep is a strategy that was tried.
+---@class hexapla.LimitStep
+---@field round integer # From 1.
+---@field strategy "summarize_old"|"prioritize_recent"|"content_type_chunking"|"discard_low_rel"|"hybrid" # "summarize_old", "prioritize_recent", "content_type_chunking", "discard_low_rel" or "hybrid".
+---@field before integer # Tokens before.
+---@field after integer # Tokens after.
+---@field coherence number # How near the context was then to the one that was sent, 0 to 1.
+---@field undone boolean # Whether that was too little, and the step was taken back.
+
+---LimitTask is a task for the user or the agent.
+---@class hexapla.LimitTask
+---@field kind "contextCleanup" # "contextCleanup".
+---@field title string # For people.
+---@field reason string # Why.
+---@field warnings integer # Contexts over their warning mark in the last hour.
+
+---LimitsBreakResult is what the context was broken down to.
+---@class hexapla.LimitsBreakResult : hexapla.LimitInForce
+---@field agent? string # The agent.
+---@field units hexapla.LimitUnit[] # The context.
+---@field fates hexapla.LimitFate[] # What became of each unit that was sent, in order.
+---@field steps hexapla.LimitStep[] # What was tried, in order.
+---@field before integer # Tokens of the context that was sent.
+---@field after integer # Tokens of this one.
+---@field estimate boolean # Whether tokens are an estimate, because the tokenizer is not public.
+---@field success boolean # Whether it is within the limit.
+---@field coherence number # How near it is to what was sent, 0 to 1.
+---@field priorityPreserved number # Share of the units of priority 1 that are there to the byte.
+---@field recovery? "fresh_start"|"truncate" # Where it was given up: "fresh_start" or "truncate".
+---@field trigger? "chainFailed"|"overHits"|"reset"|"milestone" # Why it was given up: "chainFailed", "overHits" (more than two contexts over their limit in an hour), "reset" or "milestone".
+---@field handover? string # The summary of a fresh start.
+---@field errors string[] # What went wrong: "TOKEN_LIMIT_EXCEEDED", "BREAKER_FAILED", "RECOVERY_TRIGGERED".
+---@field reward number # What it was worth, -2 to 2.
+---@field pressure hexapla.LimitPressure # The last hour.
+---@field task? hexapla.LimitTask # A task that is due because of it.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---LimitsRecoverParams asks for a context to be given up.
+---@class hexapla.LimitsRecoverParams : hexapla.LimitsBreakParams
+---@field trigger "reset"|"milestone" # Why: "reset" (the user wants it) or "milestone" (the work has come to an end).
+
+---LimitsRecoverResult is what is gone on with.
+---@class hexapla.LimitsRecoverResult : hexapla.LimitsBreakResult
+
 ---ChangeListParams asks which files were changed.
 ---@class hexapla.ChangeListParams
 ---@field session string # An open session of the workspace.
@@ -1496,7 +1805,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field system? hexapla.SystemPrompt # The system branch.
 ---@field task? string # Id of the task; part of the pack's seed. The session when absent.
 ---@field asOf? integer|string # Build as of this sequence number, or as of the newest that was committed at or before this time, an RFC 3339 string such as "2026-01-31T12:00:00Z". The newest when absent, and for a time that has not come yet; not_found for a time before the first commit.
----@field fill? boolean # True when no pack before is in a provider's cache, as at the first call after a client's compaction or for another model: the pack is laid out afresh and fills its budget, instead of keeping the bytes of the pack before in front and leaving room for what comes.
+---@field fill? boolean # True when no pack before is in a provider's cache, as at the first call after a client's compaction or for another model: the pack is laid out afresh and fills its budget, instead of keeping the bytes of the pack before in front and leaving room for what comes. It quotes the turns of the workspace that the query is about as far as there is room; in a chat without tools half of the context is theirs.
 ---@field render? "anthropic-messages"|"openai-chat"|"openai-responses"|"gemini-contents"|"text" # Also give the pack in this shape: "anthropic-messages", "openai-chat", "openai-responses", "gemini-contents" or "text".
 
 ---PackBuildResult is a pack. Pack is in canonical JSON (RFC 8785); checksum is the SHA-256 of
@@ -1506,6 +1815,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field pack hexapla.Pack # The pack, of the form Pack.
 ---@field stability hexapla.Stability # What of this pack stays, and how it continues the one before. Not part of the checksum.
 ---@field loss? hexapla.PackLoss # What the session's pack before showed and this one does not, or in less detail; absent when that is nothing. Not part of the checksum.
+---@field limit? hexapla.PackLimit # What the limit of the session's agent did to it; absent where none is set. Not part of the checksum.
 ---@field rendering? hexapla.Rendering # The pack in the shape asked for with render. Not part of the checksum.
 ---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
 
@@ -1560,12 +1870,16 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field framingTokens integer # Estimate of the tokens that the provider adds for messages and roles; 0 where framing is not "published".
 ---@field framing "published"|"unknown"|"none" # Where framingTokens comes from: "published" (a rule of the provider), "unknown" (there is no such rule) or "none" (nothing is added to a text).
 
----BudgetReportParams is what the provider says of one prompt. Either checksum or countedTokens is
----given.
+---BudgetReportParams is what the provider says of one prompt. With checksum or countedTokens it
+---is learned from, too.
 ---@class hexapla.BudgetReportParams
 ---@field session string # An open session of the workspace.
 ---@field model? string # The model that was called; the session's when absent.
 ---@field promptTokens integer # The provider's tokens of the prompt: plain, written to its cache and read from it.
+---@field cacheWriteTokens? integer # Of those, the ones that were written to the provider's cache.
+---@field cacheReadTokens? integer # Of those, the ones that were read from the provider's cache.
+---@field outputTokens? integer # The provider's tokens of the answer.
+---@field user? string # User whose month it counts for; at most 256 bytes.
 ---@field checksum? string # Of the pack that was sent.
 ---@field countedTokens? integer # Tokens that were counted of the prompt, if it was no pack.
 ---@field key? string # Idempotency key.
@@ -1578,6 +1892,10 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field overhead integer # What every prompt has beyond what was counted, in the provider's tokens.
 ---@field band number # The relative error that 95 % of the reports stayed within when they were predicted from those before; 0.25 until twelve reports came.
 ---@field samples integer # Reports that it was learned from, 64 at most.
+---@field microUSD integer # What prompt and answer cost, in millionths of a US dollar.
+---@field priced boolean # Whether the model's prices are known; others are priced as the default.
+---@field budgetPercent number # Percent that is left of the binding limit; 100 where none is set.
+---@field binding? hexapla.BudgetUse # The limit of which least is left; absent where none is set.
 ---@field sequence integer # The workspace's newest sequence number.
 
 ---Pack is the assembled context of one model call.
@@ -2008,6 +2326,133 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@class hexapla.SessionCloseResult
 ---@field sequence integer # The workspace's newest sequence number.
 ---@field completed? string # Id of the conversation that this completed, if any.
+
+---TierRule is what the four tiers hold in a range of budgets.
+---@class hexapla.TierRule
+---@field below? integer # The rule holds while less than so many percent of the budget are left, and at least as many as the rule before says; absent in the last rule.
+---@field items? integer # Memory items at most; absent for all.
+---@field files "none"|"outline"|"full" # "none", "outline" (signatures and headings) or "full".
+---@field messages? integer # Messages of the history at most; absent for all.
+
+---TierStrategy decides what the tiers hold.
+---@class hexapla.TierStrategy
+---@field budgetPercent? number # Percent of the budget that is left, 0 to 100; what hexapla/budget/status says when absent.
+---@field rules? hexapla.TierRule[] # Rules in the place of those of the settings, by below; at most 20.
+---@field force? integer[] # Tiers that hold what they hold with all of the budget left: 1 to 4.
+
+---TierMessages are an agent's messages before they are put into tiers.
+---@class hexapla.TierMessages
+---@field session string # An open session.
+---@field messages any[] # The messages, as in hexapla/history/prune; the newest is asked now. More than 100,000 come back as they are.
+---@field system? any # What is sent apart from the messages, as in hexapla/history/prune.
+---@field model? string # Model whose window bounds the tiers and whose tokenizer counts; the session's when absent.
+---@field limit? integer # Tokens that the model takes, instead of its context window.
+---@field budget? integer # Tokens that all tiers may take, with system; 80 percent of the limit when absent.
+---@field agent? string # Agent whose memory items are tier 2; the session's when absent.
+---@field user? string # User whose month counts; at most 256 bytes.
+
+---TiersBuildParams asks for messages in four tiers.
+---@class hexapla.TiersBuildParams : hexapla.TierMessages, hexapla.TierStrategy
+---@field key? string # Idempotency key.
+
+---TierPart is something in a tier, or something that gave way.
+---@class hexapla.TierPart
+---@field id string # Of a memory item; the path of a file below the workspace's folder, as it was referred to where it leads out of it; the index of a message; "system", "context" (layer 0) or "headings".
+---@field detail "full"|"outline"|"heading"|"none" # "full", "outline" (of a file), "heading", or "none" where it is not shown.
+---@field tokens integer # Tokens that it takes, or would take.
+---@field reason? "rule"|"budget"|"missing"|"outside"|"notRegular"|"binary"|"tooLarge"|"denied"|"notAllowed"|"tooMany" # Why it is not shown, or not in full: "rule" (the rule leaves it out), "budget" (no room); of files "missing", "outside" (of the workspace's folder), "notRegular" (a folder, a device or a pipe), "binary", "tooLarge" (over 256 KiB for its full text, over 2 MiB at all), "denied" (it may not be read), "notAllowed" (the settings' allowlist of paths has it not) or "tooMany" (20 files are shown).
+
+---TierContent is what a tier holds.
+---@class hexapla.TierContent
+---@field tier integer # 1 to 4.
+---@field name "always"|"memory"|"files"|"history" # "always" (system prompts, layer 0, what is asked now), "memory" (memory items), "files" (that messages refer to) or "history" (the messages before).
+---@field items integer # Parts that are shown.
+---@field tokens integer # Their tokens.
+---@field parts? hexapla.TierPart[] # The parts, in their order.
+
+---TierChoice is the strategy that was in force.
+---@class hexapla.TierChoice
+---@field range string # Range of budgets that the rule is for, such as "40-60%".
+---@field rule hexapla.TierRule # The rule, with what was forced.
+---@field rules "default"|"settings"|"request" # Where rules come from: "default", "settings" or "request".
+---@field forced integer[] # Tiers that were forced.
+---@field budgetPercent number # Percent of the budget that was left.
+---@field given boolean # Whether that was given in the request.
+---@field binding? hexapla.BudgetUse # The limit whose share it is; absent where there is none, or it was given.
+
+---TierWarning is something that a client should know.
+---@class hexapla.TierWarning
+---@field kind "notBuilt"|"unknownAgent"|"unknownModel"|"noFolder"|"exceeded"|"problems" # "notBuilt" (the messages are as they came), "unknownAgent" (it has saved no memory items), "unknownModel" (the default's window and tokenizer are used), "noFolder" (the workspace's folder cannot be read), "exceeded" (nothing is left of the budget) or "problems" (calls without results, or results without calls, which are left out of the history).
+---@field path? string # The parameter that it is about.
+---@field message string # For people; no content.
+---@field smallestTotal? integer # For a budget that is too small: the smallest that works, in tokens.
+
+---TierBuild is messages in four tiers.
+---@class hexapla.TierBuild
+---@field built boolean # False where the messages are as they came; warnings say why.
+---@field tiers hexapla.TierContent[] # All four.
+---@field strategy? hexapla.TierChoice # How that was chosen; absent where it failed before.
+---@field kept integer[] # Indices of the messages that stay, in order.
+---@field originalTokens integer # Tokens of messages and system as they came.
+---@field tokens integer # Tokens of messages and system as they are.
+---@field reductionPercent number # By how much that is less, in percent; negative where it is more.
+---@field budget integer # Tokens that all tiers might take.
+---@field estimate boolean # Whether tokens are an estimate, because the tokenizer is not public.
+---@field warnings hexapla.TierWarning[] # What a client should know.
+---@field checksum string # SHA-256 of messages and system as the server holds them.
+
+---TiersBuildResult is messages in four tiers, ready to be sent.
+---@class hexapla.TiersBuildResult : hexapla.TierBuild
+---@field messages any[] # The list to send.
+---@field contextAt? integer # Place of the message in it that holds layer 0, memory items and files; absent if there is none.
+---@field removed hexapla.RemovedMessage[] # The messages that were left out, in order; all are archived when the reply is given.
+---@field sequence integer # The workspace's newest sequence number.
+---@field scrubbed? table<string, integer> # What was replaced in the parameters, by family: secrets and personal data.
+
+---TiersCompareParams asks what two strategies make of the same messages.
+---@class hexapla.TiersCompareParams : hexapla.TierMessages
+---@field a hexapla.TierStrategy # The first strategy.
+---@field b hexapla.TierStrategy # The second strategy.
+
+---TiersCompareResult sets two strategies side by side. Nothing was stored.
+---@class hexapla.TiersCompareResult
+---@field a hexapla.TierBuild # What the first strategy makes of the messages.
+---@field b hexapla.TierBuild # What the second strategy makes of them.
+---@field onlyA integer[] # Indices of messages that only the first keeps.
+---@field onlyB integer[] # Indices of messages that only the second keeps.
+---@field moreTokens integer # By how many tokens the second is larger.
+
+---TiersSnapshotsParams asks for builds of the past.
+---@class hexapla.TiersSnapshotsParams
+---@field session string # An open session of the workspace.
+---@field onlySession? boolean # True for this session's builds alone.
+---@field user? string # Builds of this user alone; absent for those of all.
+---@field since? string # Builds from this time on, RFC 3339.
+---@field until? string # Builds before this time.
+---@field limit? integer # Builds at most; 20 when absent, 200 at most. 1 gives the newest.
+---@field cursor? string # From the answer before, to go on.
+
+---TierSnapshot is a build of the past: numbers, and nothing of what was said.
+---@class hexapla.TierSnapshot
+---@field session string # The session.
+---@field user? string # The user; absent where none was named.
+---@field time string # When it was built, RFC 3339.
+---@field sequence integer # The workspace's sequence number then.
+---@field checksum string # SHA-256 of messages and system as the server holds them.
+---@field built boolean # False where the messages were left as they came.
+---@field tiers hexapla.TierContent[] # The tiers, without their parts.
+---@field strategy? hexapla.TierChoice # How that was chosen; absent where it failed before.
+---@field kept integer # Messages that stayed.
+---@field removed integer # Messages that were left out.
+---@field originalTokens integer # Tokens of messages and system as they came.
+---@field tokens integer # Tokens of messages and system as they were sent.
+---@field warnings string[] # Kinds of warnings, as in hexapla/tiers/build.
+---@field ms number # Milliseconds that it took to build.
+
+---TiersSnapshotsResult lists builds.
+---@class hexapla.TiersSnapshotsResult
+---@field snapshots hexapla.TierSnapshot[] # The builds, newest first, as far as the audit log goes back.
+---@field cursor? string # To go on; absent at the end.
 
 ---Flag is a claim of housekeeping that nothing in the conversation, nor in what the model was
 ---shown before, bears out. The sentence or entry that makes it was left out of header, summary
