@@ -20,6 +20,11 @@ const (
 	// leastNear is the cosine from which on a turn is near at all: texts that have
 	// nothing to do with each other have 0.0 to 0.2 with all-MiniLM-L6-v2.
 	leastNear = 0.2
+	// encodedTime is how much more nearness in time is worth where conversations
+	// are ranked with an encoder, which would else leave it too small a share: of
+	// earlier work on the same branch 65 % are among the first five with it, 48
+	// without, and 62 without an encoder.
+	encodedTime = 1.5
 )
 
 // BuiltinModel names the built-in word vectors.
@@ -75,6 +80,9 @@ func (s *search) near(ctx context.Context) error {
 	}
 	s.cosines, s.meaningOf = cosines, n.encoder.ID()
 	s.weights.Semantic = s.weights.Encoded
+	if len(s.q.Kinds) == 0 {
+		s.weights.Temporal *= encodedTime
+	}
 	return s.invite(best)
 }
 
