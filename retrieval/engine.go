@@ -25,6 +25,9 @@ type Options struct {
 	ScanLimit int
 	// Time tells the time of a record in Unix milliseconds; may be nil.
 	Time func(storage.Record) (int64, bool)
+	// Encoder makes vectors of turns; the zero value means that they are compared by
+	// built-in word vectors.
+	Encoder EncoderOptions
 	// Retry is the first pause after a failure to write the index; it doubles
 	// each time. 100 ms if 0.
 	Retry time.Duration
@@ -45,7 +48,8 @@ type Engine struct {
 	retiring sync.RWMutex // held for reading while a table is stored
 	retired  bool
 
-	model func() *vectors.Model // made at first use; nil if there is none
+	model    func() *vectors.Model    // made at first use; nil if there is none
+	encoding atomic.Pointer[encoding] // nil while there is none
 
 	failures atomic.Int64  // of the index, since the Engine was made
 	kick     chan struct{} // wakes Run: the index needs attention

@@ -17,7 +17,7 @@ func (s *search) result() Result {
 	slices.SortFunc(s.docs, compareDocuments)
 	excluded := make(map[string]bool)
 	shown := make(map[string]bool)
-	r := Result{Degraded: s.degraded}
+	r := Result{Degraded: s.degraded, Model: s.meaningOf}
 	for _, d := range s.docs {
 		conversation := d.head.parent
 		if len(s.q.Kinds) == 0 {

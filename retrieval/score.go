@@ -1,6 +1,11 @@
 package retrieval
 
-import "hexapla/layers/terms"
+import (
+	"cmp"
+	"slices"
+
+	"hexapla/layers/terms"
+)
 
 // passageShares are the shares with which the words of the turns around a turn
 // count for its passage, by distance. A turn is short, and what it answers to
@@ -58,10 +63,42 @@ func (s *search) score() error {
 	if err := s.meaning(); err != nil {
 		return err
 	}
+	if s.q.Reciprocal && s.meaningOf != "" {
+		s.fuse()
+		return nil
+	}
 	for _, d := range s.docs {
 		d.score = s.mean(&d.parts, false)
 	}
 	return nil
+}
+
+// reciprocalRank is the constant of reciprocal rank fusion, from the paper that
+// named it.
+const reciprocalRank = 60
+
+// fuse sets scores by the ranks in two rankings, one of all parts but nearness in
+// meaning, which is the present score, and one of nearness alone. Which is
+// first in both has 1.
+func (s *search) fuse() {
+	byScore := slices.Clone(s.docs)
+	slices.SortFunc(byScore, compareDocuments)
+	byNear := slices.DeleteFunc(slices.Clone(s.docs), func(d *document) bool { return d.parts.Semantic == 0 })
+	slices.SortFunc(byNear, func(a, b *document) int {
+		if c := cmp.Compare(b.parts.Semantic, a.parts.Semantic); c != 0 {
+			return c
+		}
+		return compareDocuments(a, b)
+	})
+	fused := make(map[*document]float64, len(s.docs))
+	for _, ranking := range [...][]*document{byScore, byNear} {
+		for i, d := range ranking {
+			fused[d] += float64((reciprocalRank + 1) / float64(reciprocalRank+1+i) / 2)
+		}
+	}
+	for _, d := range s.docs {
+		d.score = terms.Round(fused[d])
+	}
 }
 
 // ratio is a part of a score: a of b, rounded; 0 if there is no b.

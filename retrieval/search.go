@@ -51,6 +51,9 @@ func (e *Engine) Search(ctx context.Context, view storage.View, q Query) (Result
 	if err := s.load(ctx, sequences); err != nil {
 		return Result{}, fmt.Errorf("search: %w", err)
 	}
+	if err := s.near(ctx); err != nil {
+		return Result{}, fmt.Errorf("search: %w", err)
+	}
 	if err := s.score(); err != nil {
 		return Result{}, fmt.Errorf("search: %w", err)
 	}
@@ -101,6 +104,9 @@ type search struct {
 	turns   map[string]*document // by ID
 	isError []bool               // of the query's entities
 	errors  int                  // how many are errors
+
+	cosines   map[int64]float64 // of turns to the query, by the encoder
+	meaningOf string            // the model that nearness in meaning goes by
 }
 
 // key is a term or an entity as the index knows it.

@@ -21,7 +21,9 @@ type BackendOptions struct {
 	Now      func() int64 // Unix milliseconds; the system's clock when nil
 	NoIndex  bool         // search scans the stores, and no index is opened
 	Settings string       // the user's file of limits; "" for none
-	Random   io.Reader    // where keys of new stores come from; crypto/rand.Reader when nil
+	// ModelCaches are folders where other programs keep models.
+	ModelCaches []string
+	Random      io.Reader // where keys of new stores come from; crypto/rand.Reader when nil
 }
 
 // NewBackend returns the backend of a server with one client, which has the
@@ -133,17 +135,18 @@ func (b *backend) methods() map[string]Handler {
 func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	var client session.ClientOptions
 	var options struct {
-		Policy   json.RawMessage `json:"policy"`
-		Profiles json.RawMessage `json:"profiles"`
-		Memory   json.RawMessage `json:"memory"`
-		Models   json.RawMessage `json:"models"`
-		Audit    json.RawMessage `json:"audit"`
-		Secrets  json.RawMessage `json:"secrets"`
-		Storage  json.RawMessage `json:"storage"`
-		Budget   json.RawMessage `json:"budget"`
-		Tiers    json.RawMessage `json:"tiers"`
-		Trace    json.RawMessage `json:"trace"`
-		Context  json.RawMessage `json:"context_config"`
+		Policy     json.RawMessage `json:"policy"`
+		Profiles   json.RawMessage `json:"profiles"`
+		Memory     json.RawMessage `json:"memory"`
+		Models     json.RawMessage `json:"models"`
+		Audit      json.RawMessage `json:"audit"`
+		Secrets    json.RawMessage `json:"secrets"`
+		Storage    json.RawMessage `json:"storage"`
+		Budget     json.RawMessage `json:"budget"`
+		Tiers      json.RawMessage `json:"tiers"`
+		Trace      json.RawMessage `json:"trace"`
+		Context    json.RawMessage `json:"context_config"`
+		Embeddings json.RawMessage `json:"embeddings"`
 	}
 	if info.Options != nil {
 		if err := json.Unmarshal(info.Options, &options); err != nil {
@@ -195,6 +198,11 @@ func (b *backend) Initialize(_ context.Context, info InitializeInfo) error {
 	if options.Trace != nil {
 		if client.Tracing, err = session.ParseTracing(options.Trace); err != nil {
 			return badLimit("trace", err)
+		}
+	}
+	if options.Embeddings != nil {
+		if client.Embeddings, err = session.ParseEmbeddingSettings(options.Embeddings); err != nil {
+			return badLimit("embeddings", err)
 		}
 	}
 	if client.Tiers, err = readTierRules(options.Tiers); err != nil {

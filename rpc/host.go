@@ -26,7 +26,7 @@ func NewHost(opts BackendOptions) *Host {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Host{workspaces: session.NewWorkspaces(session.Options{
-		DataDir: opts.DataDir, Now: opts.Now, NoIndex: opts.NoIndex, Random: opts.Random, Settings: opts.Settings,
+		DataDir: opts.DataDir, Now: opts.Now, NoIndex: opts.NoIndex, Random: opts.Random, Settings: opts.Settings, ModelCaches: opts.ModelCaches,
 		Logf: func(format string, args ...any) { log.Warn(fmt.Sprintf(format, args...)) },
 	})}
 }

@@ -16,7 +16,7 @@ func (b *backend) searchQuery(ctx context.Context, p *wire.SearchQueryParams) (*
 	if err != nil {
 		return nil, domainError(err)
 	}
-	result := &wire.SearchQueryResult{Hits: []wire.SearchHit{}, Cursor: reply.Cursor, Sequence: reply.Sequence, Degraded: reply.Degraded}
+	result := &wire.SearchQueryResult{Hits: []wire.SearchHit{}, Cursor: reply.Cursor, Sequence: reply.Sequence, Degraded: reply.Degraded, Model: reply.Model}
 	for _, hit := range reply.Hits {
 		result.Hits = append(result.Hits, wire.SearchHit{
 			Conversation: hit.Conversation, Turn: hit.Turn, Blob: optionalBlob(hit.Blob), Score: hit.Score, Coverage: hit.Coverage,

@@ -48,6 +48,7 @@ type SearchReply struct {
 	Cursor   string
 	Sequence int64
 	Degraded bool
+	Model    string // what nearness in meaning goes by; "" where it has no part
 }
 
 const (
@@ -74,6 +75,7 @@ func (s *Session) Search(ctx context.Context, req SearchRequest) (SearchReply, e
 	var weights retrieval.Weights // the usual ones
 	switch req.Kind {
 	case "", FindConversations:
+		weights = retrieval.ConversationWeights()
 	case FindTurns:
 		kinds = []string{kindTurn}
 		weights = retrieval.TurnWeights()
@@ -93,12 +95,12 @@ func (s *Session) Search(ctx context.Context, req SearchRequest) (SearchReply, e
 		query := asText(req.Query)
 		found, err := ws.search(ctx, v, retrieval.Query{
 			Text: query, Entities: digest.EntitiesOf(query), Kinds: kinds, Limit: req.Limit, Offset: offset,
-			Weights: weights,
+			Weights: weights, Reciprocal: ws.opts.Embeddings.Fusion == FusionReciprocal,
 		})
 		if err != nil {
 			return err
 		}
-		reply.Degraded = found.Degraded
+		reply.Degraded, reply.Model = found.Degraded, found.Model
 		for _, hit := range found.Hits {
 			out, err := ws.searchHit(v, hit, query)
 			if err != nil {

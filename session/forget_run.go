@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"hexapla/index"
+	"hexapla/index/vectorlog"
 	"hexapla/layers"
 	"hexapla/storage"
 )
@@ -122,8 +123,12 @@ func (ws *Workspace) renewed() *Workspace {
 	return fresh
 }
 
-// purgeIndex leaves an empty index that has nothing of what was in it.
+// purgeIndex leaves an empty index that has nothing of what was in it, and no
+// vectors. The workspace is retired.
 func (ws *Workspace) purgeIndex(ctx context.Context) error {
+	if err := vectorlog.Remove(ws.indexDir()); err != nil {
+		return err
+	}
 	ws.indexMu.Lock()
 	defer ws.indexMu.Unlock()
 	if ws.index != nil {

@@ -34,7 +34,10 @@ type Options struct {
 	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
 	Settings string                           // the user's file of limits; "" for none
 	Random   io.Reader                        // where keys of new stores come from; crypto/rand.Reader when nil
-	Tokens   *tokens.Registry                 // counts; one of its own when nil. Its tables take 10 MiB, which services may share
+	// Embeddings is the zero value for DefaultEmbeddingSettings.
+	Embeddings  EmbeddingSettings
+	ModelCaches []string         // folders where other programs keep models
+	Tokens      *tokens.Registry // counts; one of its own when nil. Its tables take 10 MiB, which services may share
 }
 
 // Service is what one client has open: its sessions, in workspaces that it may
@@ -59,7 +62,7 @@ type Service struct {
 
 // New returns a Service without open workspaces, which it shares with nobody.
 func New(opts Options) *Service {
-	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Budget: opts.Budget, Tiers: opts.Tiers, Tracing: opts.Tracing, Secrets: opts.Secrets, Logf: opts.Logf})
+	s := NewWorkspaces(opts).Client(ClientOptions{Policy: opts.Policy, Profiles: opts.Profiles, Memory: opts.Memory, Audit: opts.Audit, Budget: opts.Budget, Tiers: opts.Tiers, Tracing: opts.Tracing, Secrets: opts.Secrets, Embeddings: opts.Embeddings, Logf: opts.Logf})
 	s.alone = true
 	return s
 }

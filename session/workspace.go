@@ -37,10 +37,13 @@ type workspaceOptions struct {
 	Memory   layers.MemoryPolicy
 	Audit    AuditRetention
 	Storage  StorageLimits
-	Tokens   *tokens.Registry
-	Models   models.Table
-	Now      func() int64
-	Ticks    func() int64
+	// Embeddings say how turns are compared in meaning, by Encoders.
+	Embeddings EmbeddingSettings
+	Encoders   *encoders
+	Tokens     *tokens.Registry
+	Models     models.Table
+	Now        func() int64
+	Ticks      func() int64
 	// NoIndex leaves the index closed: search scans the store.
 	NoIndex bool
 	// Warm is called before a search that the index would help.
@@ -125,10 +128,17 @@ func newWorkspace(opts workspaceOptions, store *storage.Store, ix *index.Index, 
 
 // start begins what a workspace does in the background.
 func (ws *Workspace) start() {
-	ws.engine = retrieval.New(retrieval.Options{Store: ws.store, Index: ws.index, Logf: ws.opts.Logf})
+	encoder := retrieval.EncoderOptions{Dir: ws.indexDir(), Text: spokenText, Now: ws.opts.Now}
+	if !ws.opts.NoIndex {
+		encoder.Await = func(ctx context.Context) retrieval.Encoder {
+			return ws.opts.Encoders.await(ctx, ws.opts.Embeddings, ws.opts.Logf)
+		}
+	}
+	ws.engine = retrieval.New(retrieval.Options{Store: ws.store, Index: ws.index, Logf: ws.opts.Logf, Encoder: encoder})
 	run, stop := context.WithCancel(context.Background())
 	ws.stop = stop
 	ws.stopped.Go(func() { ws.engine.Run(run) })
+	ws.stopped.Go(func() { ws.engine.RunEncoder(run) })
 	ws.stopped.Go(func() { ws.runPrefetch(run) })
 }
 

@@ -26,10 +26,11 @@ import (
 // and one retention at a time. A client whose options differ is told so in its
 // log.
 type Workspaces struct {
-	opts   Options
-	tokens *tokens.Registry
-	rules  func() *scrub.Rules // the default ones, compiled beside the first request
-	places *registry.Registry
+	opts     Options
+	tokens   *tokens.Registry
+	rules    func() *scrub.Rules // the default ones, compiled beside the first request
+	places   *registry.Registry
+	encoders encoders
 
 	mu     sync.Mutex // guards what follows
 	closed bool
@@ -49,18 +50,20 @@ type opening struct {
 
 // ClientOptions are what one client asks for.
 type ClientOptions struct {
-	Policy   layers.Policy                    // the zero value means layers.DefaultPolicy
-	Profiles layers.Profiles                  // the zero value means layers.DefaultProfiles
-	Memory   layers.MemoryPolicy              // the zero value means layers.DefaultMemoryPolicy
-	Models   models.Table                     // what is known of models; the zero value means models.Builtin
-	Audit    AuditRetention                   // what the audit logs keep
-	Secrets  *scrub.Rules                     // what is scrubbed at the door; the default settings when nil
-	Storage  StorageLimits                    // what the stores keep
-	Budget   BudgetLimits                     // what sessions and users may use
-	Tiers    iceberg.Rules                    // the zero value means iceberg.Default
-	Tracing  Tracing                          // where spans go
-	Context  []byte                           // what is set about limits, as contextconfig.Read takes it; nil for nothing
-	Logf     func(format string, args ...any) // never given content; may be nil
+	Policy   layers.Policy       // the zero value means layers.DefaultPolicy
+	Profiles layers.Profiles     // the zero value means layers.DefaultProfiles
+	Memory   layers.MemoryPolicy // the zero value means layers.DefaultMemoryPolicy
+	Models   models.Table        // what is known of models; the zero value means models.Builtin
+	Audit    AuditRetention      // what the audit logs keep
+	Secrets  *scrub.Rules        // what is scrubbed at the door; the default settings when nil
+	Storage  StorageLimits       // what the stores keep
+	Budget   BudgetLimits        // what sessions and users may use
+	Tiers    iceberg.Rules       // the zero value means iceberg.Default
+	Tracing  Tracing             // where spans go
+	// Embeddings is the zero value for DefaultEmbeddingSettings.
+	Embeddings EmbeddingSettings
+	Context    []byte                           // what is set about limits, as contextconfig.Read takes it; nil for nothing
+	Logf       func(format string, args ...any) // never given content; may be nil
 }
 
 // ParseModels reads the models that a client knows of beside those that are built
@@ -90,6 +93,7 @@ func NewWorkspaces(opts Options) *Workspaces {
 		opts.Tokens = tokens.NewRegistry()
 	}
 	w := &Workspaces{opts: opts, tokens: opts.Tokens, loaded: map[string]*opening{}, places: openRegistry(opts.DataDir, opts.Now, opts.Logf)}
+	w.encoders = encoders{caches: opts.ModelCaches, ticks: opts.Ticks}
 	if opts.Secrets != nil { // a single client's; the default ones are for nobody
 		w.rules = func() *scrub.Rules { return opts.Secrets }
 		return w
@@ -118,6 +122,9 @@ func (w *Workspaces) Client(opts ClientOptions) *Service {
 	}
 	if len(opts.Models.Models()) == 0 {
 		opts.Models = models.Builtin()
+	}
+	if opts.Embeddings == (EmbeddingSettings{}) {
+		opts.Embeddings = DefaultEmbeddingSettings()
 	}
 	if opts.Tiers == nil {
 		opts.Tiers = iceberg.Default()
@@ -187,7 +194,7 @@ func (w *Workspaces) open(ctx context.Context, id string, client *Service) (*Wor
 		if o.err != nil {
 			return nil, o.err
 		}
-		if !first && (o.client.Policy != client.client.Policy || o.client.Profiles != client.client.Profiles || o.client.Memory != client.client.Memory || o.client.Audit != client.client.Audit || o.client.Storage != client.client.Storage) {
+		if !first && (o.client.Policy != client.client.Policy || o.client.Profiles != client.client.Profiles || o.client.Memory != client.client.Memory || o.client.Audit != client.client.Audit || o.client.Storage != client.client.Storage || o.client.Embeddings != client.client.Embeddings) {
 			client.client.Logf("workspace %s: another client opened it with other options, which hold until no client has it open", id)
 		}
 		return o.ws, nil
@@ -199,7 +206,7 @@ func (w *Workspaces) load(ctx context.Context, id string, o *opening, rules *scr
 	if o.err = prepareFolder(w.opts.DataDir, id); o.err == nil {
 		o.ws, o.err = openWorkspace(context.WithoutCancel(ctx), workspaceOptions{
 			ID: id, Dir: workspaceDir(w.opts.DataDir, id),
-			Policy: o.client.Policy, Profiles: o.client.Profiles, Memory: o.client.Memory, Audit: o.client.Audit, Storage: o.client.Storage, Tokens: w.tokens, Models: o.client.Models,
+			Policy: o.client.Policy, Profiles: o.client.Profiles, Memory: o.client.Memory, Audit: o.client.Audit, Storage: o.client.Storage, Embeddings: o.client.Embeddings, Encoders: &w.encoders, Tokens: w.tokens, Models: o.client.Models,
 			Now: w.opts.Now, Ticks: w.opts.Ticks, NoIndex: w.opts.NoIndex, Rules: rules, Random: w.opts.Random, Warm: func() { w.warm(id) }, Logf: func(format string, args ...any) { w.logf(o, format, args...) },
 		})
 	}
@@ -367,6 +374,9 @@ func (w *Workspaces) Close() error {
 	}
 	for _, gone := range others {
 		<-gone
+	}
+	if err := w.encoders.close(); err != nil && first == nil {
+		first = err
 	}
 	return first
 }

@@ -212,7 +212,7 @@ func runDaemon(ctx context.Context, p program, place daemon.Place, idle time.Dur
 			if safe {
 				log.Warn("the daemons before crashed; the index stays off")
 			}
-			host = rpc.NewHost(rpc.BackendOptions{DataDir: place.Data, Log: log, NoIndex: safe, Settings: settingsFile(p)})
+			host = rpc.NewHost(rpc.BackendOptions{DataDir: place.Data, Log: log, NoIndex: safe, Settings: settingsFile(p), ModelCaches: modelCaches(p)})
 		},
 		Ready: func() {
 			if ready != nil {

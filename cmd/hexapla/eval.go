@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hexapla/layers"
+	"hexapla/session"
 )
 
 // The sets that can be measured.
@@ -35,13 +36,14 @@ func retrievalSets() []string {
 
 // evalOptions are the flags of eval.
 type evalOptions struct {
-	data    string
-	set     string
-	budgets []int
-	model   string
-	policy  string // JSON; empty for the default
-	sample  int    // questions of a workspace; 0 for all
-	json    bool
+	data       string
+	set        string
+	budgets    []int
+	model      string
+	policy     string // JSON; empty for the default
+	embeddings string // JSON; built-in word vectors by default
+	sample     int    // questions of a workspace; 0 for all
+	json       bool
 }
 
 func newEval(p program) *cobra.Command {
@@ -90,7 +92,8 @@ error with file and reason, does not count, and makes the exit code 1.
 Without --data-dir everything that the server stores is deleted at the end.`,
 		Example: `  hexapla eval --data ../shared/data --set compaction
   hexapla eval --data ../shared/data --set compaction --budgets 8000 --json
-  hexapla eval --data ../shared/data --set locomo --sample 20`,
+  hexapla eval --data ../shared/data --set locomo --sample 20
+  hexapla eval --data ../shared/data --embeddings '{"folder": "/models/all-MiniLM-L6-v2"}'`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -106,10 +109,15 @@ Without --data-dir everything that the server stores is deleted at the end.`,
 	cmd.Flags().IntSliceVar(&o.budgets, "budgets", []int{3000, 8000, 20000}, "`tokens` that a pack may use, one measurement each")
 	cmd.Flags().StringVar(&o.model, "model", "", "`model` that counts tokens (default: the one of each transcript)")
 	cmd.Flags().StringVar(&o.policy, "policy", "", "numbers of the packing policy that differ, as `JSON`")
+	cmd.Flags().StringVar(&o.embeddings, "embeddings", wordsAlone, "how turns are compared in meaning, as `JSON`")
 	cmd.Flags().IntVar(&o.sample, "sample", 0, "`questions` of a workspace at most, evenly spread (default: all)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON objects, one a line for each budget or ranking, instead of the tables")
 	return cmd
 }
+
+// wordsAlone has turns compared by what every machine has, so that results are the
+// same everywhere.
+const wordsAlone = `{"model": "words"}`
 
 func (o evalOptions) check() error {
 	switch {
@@ -120,6 +128,9 @@ func (o evalOptions) check() error {
 	}
 	if err := checkPolicy(o.policy); err != nil {
 		return err
+	}
+	if _, err := session.ParseEmbeddingSettings([]byte(o.embeddings)); err != nil {
+		return fmt.Errorf("--embeddings: %w", err)
 	}
 	if o.sample < 0 {
 		return fmt.Errorf("--sample %d: must not be negative", o.sample)
@@ -132,6 +143,13 @@ func (o evalOptions) check() error {
 	return nil
 }
 
+// encoded tells whether turns are to be compared by a model that has to embed them
+// first.
+func (o evalOptions) encoded() bool {
+	s, err := session.ParseEmbeddingSettings([]byte(o.embeddings))
+	return err == nil && s.Model != session.EmbeddingsWords
+}
+
 // evalSets lists the sets for people.
 func evalSets() string {
 	return setCompaction + ", " + setCounting + ", " + setPrediction + ", " + strings.Join(retrievalSets()[:4], ", ") + " or " + setBranches
@@ -139,7 +157,7 @@ func evalSets() string {
 
 // replay returns the options with which transcripts are read and fed.
 func (o evalOptions) replay() replayOptions {
-	return replayOptions{policy: o.policy, model: o.model, layout: string(layers.LayoutStablePrefix), overhead: -1}
+	return replayOptions{policy: o.policy, embeddings: o.embeddings, model: o.model, layout: string(layers.LayoutStablePrefix), overhead: -1}
 }
 
 func runEval(ctx context.Context, p program, r *replayer, o evalOptions) error {

@@ -140,6 +140,7 @@ type corpusFeed struct {
 	homes     map[string]int // sessions of the corpus by conversation
 	turns     map[recordedTurn]messagePlace
 	fed       []fedSession
+	awaited   int // of fed, when the server last had embedded all
 }
 
 // fedSession is what was recorded of a session.

@@ -36,6 +36,7 @@ type retrievalEval struct {
 	rankings map[string]*rankingScores
 	took     []time.Duration // of searches for conversations
 	degraded int             // searches that did not see everything
+	encoded  bool            // turns are compared by a model that embeds them in the background
 }
 
 // rankingScores are what one ranking scored, question by question.
@@ -66,7 +67,7 @@ func runRetrieval(ctx context.Context, p program, r *replayer, o evalOptions) er
 			model = retrievalModel
 		}
 		e := &retrievalEval{
-			replayer: r, set: set, model: model, counter: r.registry.ForModel(model), rankings: map[string]*rankingScores{},
+			replayer: r, set: set, model: model, counter: r.registry.ForModel(model), rankings: map[string]*rankingScores{}, encoded: o.encoded(),
 		}
 		for _, name := range append([]string{rankingServer}, baselines()...) {
 			e.rankings[name] = &rankingScores{}
@@ -136,12 +137,50 @@ func (e *retrievalEval) corpus(ctx context.Context, c *corpus) error {
 			return err
 		}
 		g.grow(e, f, len(q.messages) > 0)
+		if err := e.awaitModel(ctx, f); err != nil {
+			return err
+		}
 		e.progress.show("%s%s: question %d of %d", e.position, c.name, i+1, len(c.questions))
 		if err := e.question(ctx, f, g, q, uint64(i)); err != nil {
 			return fmt.Errorf("%s: question %d: %w", c.name, i+1, err)
 		}
 	}
 	return nil
+}
+
+// awaitPause is how long to wait before a server is asked again whether it has
+// embedded what was recorded.
+const awaitPause = 50 * time.Millisecond
+
+// awaitLimit is how long the server may take for one session's turns.
+const awaitLimit = 10 * time.Minute
+
+// awaitModel waits until the server compares turns by the model that it was told
+// to use.
+func (e *retrievalEval) awaitModel(ctx context.Context, f *corpusFeed) error {
+	if !e.encoded || f.awaited == len(f.fed) {
+		return nil
+	}
+	f.awaited = len(f.fed)
+	params := wire.SearchQueryParams{Session: f.asking, Query: "plan music", Kind: "turn", Limit: 1}
+	for start := time.Now(); ; {
+		var result wire.SearchQueryResult
+		if err := e.server.Call(ctx, wire.MethodSearchQuery, params, &result); err != nil {
+			return fmt.Errorf("search: %w", err)
+		}
+		if result.Model != retrieval.BuiltinModel {
+			return nil
+		}
+		if time.Since(start) > awaitLimit {
+			return errors.New("the server does not use the model of --embeddings; hexapla serve says why on standard error")
+		}
+		e.progress.show("%s%s: waiting for vectors", e.position, f.corpus.name)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(awaitPause):
+		}
+	}
 }
 
 // gathered is what was recorded of a corpus so far, for the baselines.

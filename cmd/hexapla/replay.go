@@ -20,11 +20,13 @@ type replayOptions struct {
 	layout   string
 	policy   string // JSON; empty for the default
 	profiles string // JSON; empty for the default
-	overhead int    // -1: from the first call's usage
-	json     bool
-	sweep    bool
-	chart    string // file; empty for none
-	allCalls bool
+	// embeddings is JSON; wordsAlone when empty.
+	embeddings string
+	overhead   int // -1: from the first call's usage
+	json       bool
+	sweep      bool
+	chart      string // file; empty for none
+	allCalls   bool
 }
 
 func newReplay(p program) *cobra.Command {

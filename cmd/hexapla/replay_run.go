@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,9 @@ type replayer struct {
 // start starts the server, unless it runs.
 func (r *replayer) start(ctx context.Context) (err error) {
 	if r.server == nil {
-		r.server, err = startServer(ctx, r.program, r.dir, r.options.policy, r.options.profiles, "--fixed-keys")
+		r.server, err = startServerWith(ctx, r.program, r.dir, map[string]string{
+			"policy": r.options.policy, "profiles": r.options.profiles, "embeddings": cmp.Or(r.options.embeddings, wordsAlone),
+		}, "--fixed-keys")
 	}
 	return err
 }

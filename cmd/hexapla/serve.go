@@ -133,8 +133,9 @@ func (s serving) run(ctx context.Context, out io.Writer) (exitCode int) {
 
 // options are those of a server in this process.
 func (s serving) options() rpc.Options {
-	backend := rpc.BackendOptions{DataDir: s.dir, Log: slog.New(s.log), Settings: settingsFile(s.program)}
-	if s.fixedKeys {
+	backend := rpc.BackendOptions{DataDir: s.dir, Log: slog.New(s.log), Settings: settingsFile(s.program), ModelCaches: modelCaches(s.program)}
+	if s.fixedKeys { // the same bytes, whatever other programs have fetched
+		backend.ModelCaches = nil
 		backend.Random = constant(0x5a)
 	}
 	return rpc.Options{

@@ -55,7 +55,7 @@ func (t *Texts) Near(about []string, groups [][]string) []float64 {
 				out[i] = 1
 			}
 		case known && ok:
-			out[i] = max(vectors.Cosine(&base, &v), 0)
+			out[i] = max(vectors.Cosine(base, v), 0)
 		default:
 			out[i] = alike(t.words(about), t.words(group))
 		}
@@ -65,7 +65,7 @@ func (t *Texts) Near(about []string, groups [][]string) []float64 {
 
 func (s *sense) direction() (vectors.Vector, bool) {
 	if s.sum.Known()*knownShare < s.terms {
-		return vectors.Vector{}, false
+		return nil, false
 	}
 	return s.sum.Vector()
 }

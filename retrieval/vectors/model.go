@@ -124,46 +124,6 @@ func (m *Model) Add(s *Sum, term []byte) bool {
 	return false
 }
 
-// Vector is the direction of a text, in steps of 1/127 of its largest value.
-type Vector [Dimensions]int8
-
-// Vector returns the direction of a sum; false if no term was known.
-func (s *Sum) Vector() (v Vector, ok bool) {
-	largest := int64(0)
-	for _, x := range s.values {
-		largest = max(largest, x, -x)
-	}
-	if largest == 0 {
-		return v, false
-	}
-	for k, x := range s.values {
-		// Rounded half away from zero; at most 2^23 terms keep it in range.
-		twice := 2 * maxValue * x
-		if x >= 0 {
-			twice += largest
-		} else {
-			twice -= largest
-		}
-		v[k] = int8(twice / (2 * largest))
-	}
-	return v, true
-}
-
-// Cosine tells how near two vectors are, -1 to 1, six decimals.
-func Cosine(a, b *Vector) float64 {
-	var product, left, right int32
-	for k := range a {
-		x, y := int32(a[k]), int32(b[k])
-		product += x * y
-		left += x * x
-		right += y * y
-	}
-	if left == 0 || right == 0 {
-		return 0
-	}
-	return math.Round(float64(product)/math.Sqrt(float64(int64(left)*int64(right)))*1e6) / 1e6
-}
-
 // Term is a term with its values, for Encode.
 type Term struct {
 	Name   string

@@ -46,8 +46,8 @@ func TestB8_NearInMeaning(t *testing.T) {
 		query, _ := vector(m, c.query)
 		near, ok := vector(m, c.near)
 		far, ok2 := vector(m, c.far)
-		if !ok || !ok2 || vectors.Cosine(&query, &near) <= vectors.Cosine(&query, &far)+0.1 {
-			t.Errorf("%s: %f near, %f far", c.query, vectors.Cosine(&query, &near), vectors.Cosine(&query, &far))
+		if !ok || !ok2 || vectors.Cosine(query, near) <= vectors.Cosine(query, far)+0.1 {
+			t.Errorf("%s: %f near, %f far", c.query, vectors.Cosine(query, near), vectors.Cosine(query, far))
 		}
 	}
 	if _, ok := vector(m, "zzxqy qqqzzv"); ok {
@@ -77,12 +77,12 @@ func TestVectorLaws(t *testing.T) {
 		for _, w := range chosen {
 			m.Add(&s, []byte(w))
 		}
-		if again, ok2 := s.Vector(); again != a || ok != ok2 {
+		if again, ok2 := s.Vector(); !bytes.Equal(again, a) || ok != ok2 {
 			t.Fatal("the order of terms matters")
 		}
 		_, b, _ := draw("b")
-		x := vectors.Cosine(&a, &b)
-		if x != vectors.Cosine(&b, &a) || x < -1 || x > 1 || ok && vectors.Cosine(&a, &a) != 1 {
+		x := vectors.Cosine(a, b)
+		if x != vectors.Cosine(b, a) || x < -1 || x > 1 || ok && vectors.Cosine(a, a) != 1 {
 			t.Fatalf("cosine %f", x)
 		}
 	})
@@ -105,7 +105,7 @@ func TestEncodeDecode(t *testing.T) {
 	}
 	north, ok := vector(m, "north")
 	south, ok2 := vector(m, "south")
-	if !ok || !ok2 || vectors.Cosine(&north, &south) != 0 || north[0] != 127 {
+	if !ok || !ok2 || vectors.Cosine(north, south) != 0 || north[0] != 127 {
 		t.Errorf("%v %v", north, south)
 	}
 	swapped := vectors.Encode([]vectors.Term{all[1], all[0]})

@@ -275,9 +275,9 @@ type ContextRequests struct {
 }
 
 // ScoreParts are the parts of a relevance score, each 0 to 1. The score is
-// their weighted mean; parts that the query gives no ground for do not count.
-// How alike texts are in meaning is judged by their words alone (lexical, passage
-// and conversation): words are reduced to their stems, synonyms are not known.
+// their weighted mean, unless a search has another fusion set; parts that the query
+// gives no ground for do not count. Lexical, passage and conversation go by words
+// alone: they are reduced to their stems, synonyms are not known.
 type ScoreParts struct {
 	// BM25 of the record's words, by that of the best record.
 	Lexical float64 `json:"lexical"`
@@ -285,8 +285,8 @@ type ScoreParts struct {
 	Passage float64 `json:"passage"`
 	// BM25 of the whole conversation, by the best.
 	Conversation float64 `json:"conversation"`
-	// How near the words of the turn and its query are in meaning, by built-in
-	// word vectors, from the least to the most alike of the best turns.
+	// How near the turn and its query are in meaning, by the model that the search
+	// names, from the least to the most alike of the turns that are compared.
 	Semantic float64 `json:"semantic"`
 	// How near in time.
 	Temporal float64 `json:"temporal"`

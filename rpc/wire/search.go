@@ -50,6 +50,10 @@ type SearchQueryResult struct {
 	// True while the index is being rebuilt: hits come from a bounded scan of
 	// the store.
 	Degraded bool `json:"degraded"`
+	// What nearness in meaning goes by: "words" for the built-in word vectors, or
+	// the name of the model that turns were embedded with. Absent where it has no
+	// part in the scores.
+	Model string `json:"model,omitempty"`
 }
 
 // ReferenceLookupParams asks the reference index.

@@ -622,9 +622,9 @@ export interface ContextRequests {
 
 /**
  * ScoreParts are the parts of a relevance score, each 0 to 1. The score is their weighted
- * mean; parts that the query gives no ground for do not count. How alike texts are in meaning
- * is judged by their words alone (lexical, passage and conversation): words are reduced to
- * their stems, synonyms are not known.
+ * mean, unless a search has another fusion set; parts that the query gives no ground for do
+ * not count. Lexical, passage and conversation go by words alone: they are reduced to their
+ * stems, synonyms are not known.
  */
 export interface ScoreParts {
   /** BM25 of the record's words, by that of the best record. */
@@ -634,8 +634,8 @@ export interface ScoreParts {
   /** BM25 of the whole conversation, by the best. */
   conversation: decimal;
   /**
-   * How near the words of the turn and its query are in meaning, by built-in word vectors,
-   * from the least to the most alike of the best turns.
+   * How near the turn and its query are in meaning, by the model that the search names, from
+   * the least to the most alike of the turns that are compared.
    */
   semantic: decimal;
   /** How near in time. */
@@ -4131,6 +4131,11 @@ export interface SearchQueryResult {
   sequence: integer;
   /** True while the index is being rebuilt: hits come from a bounded scan of the store. */
   degraded: boolean;
+  /**
+   * What nearness in meaning goes by: "words" for the built-in word vectors, or the name of
+   * the model that turns were embedded with. Absent where it has no part in the scores.
+   */
+  model?: string;
 }
 
 /** ReferenceLookupParams asks the reference index. */

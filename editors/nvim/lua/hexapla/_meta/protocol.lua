@@ -422,15 +422,15 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field summarizeTopics? string[] # Topics to be summed up from the conversations that speak of them.
 ---@field archiveConversations? string[] # Ids of the session's conversations that may leave layers 1 and 3.
 
----ScoreParts are the parts of a relevance score, each 0 to 1. The score is their weighted mean;
----parts that the query gives no ground for do not count. How alike texts are in meaning is judged
----by their words alone (lexical, passage and conversation): words are reduced to their stems,
----synonyms are not known.
+---ScoreParts are the parts of a relevance score, each 0 to 1. The score is their weighted mean,
+---unless a search has another fusion set; parts that the query gives no ground for do not count.
+---Lexical, passage and conversation go by words alone: they are reduced to their stems, synonyms
+---are not known.
 ---@class hexapla.ScoreParts
 ---@field lexical number # BM25 of the record's words, by that of the best record.
 ---@field passage number # BM25 of the turn together with those around it, by the best.
 ---@field conversation number # BM25 of the whole conversation, by the best.
----@field semantic number # How near the words of the turn and its query are in meaning, by built-in word vectors, from the least to the most alike of the best turns.
+---@field semantic number # How near the turn and its query are in meaning, by the model that the search names, from the least to the most alike of the turns that are compared.
 ---@field temporal number # How near in time.
 ---@field entities number # Files, functions and concepts in common with the query.
 ---@field errors number # Share of the query's errors that it met too.
@@ -2186,6 +2186,7 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field cursor? string # Where to go on.
 ---@field sequence integer # The sequence number that was read.
 ---@field degraded boolean # True while the index is being rebuilt: hits come from a bounded scan of the store.
+---@field model? string # What nearness in meaning goes by: "words" for the built-in word vectors, or the name of the model that turns were embedded with. Absent where it has no part in the scores.
 
 ---ReferenceLookupParams asks the reference index.
 ---@class hexapla.ReferenceLookupParams
