@@ -241,7 +241,7 @@ func TestRepeatsGoByWhatIsInView(t *testing.T) {
 			}
 		}
 	})
-	if seen == 0 {
+	if seen == 0 && !testing.Short() {
 		t.Fatal("nothing was repeated")
 	}
 }
@@ -291,7 +291,7 @@ func TestOpenErrorsStay(t *testing.T) {
 			}
 		}
 	})
-	if lines == 0 {
+	if lines == 0 && !testing.Short() { // which tries a fifth
 		t.Fatal("no error was out of view")
 	}
 }

@@ -238,7 +238,7 @@ func TestRenderings(t *testing.T) {
 			}
 		}
 	})
-	if exchanges == 0 {
+	if exchanges == 0 && !testing.Short() {
 		t.Error("no rendering had an exchange with a tool")
 	}
 }
