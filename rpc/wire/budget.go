@@ -82,3 +82,55 @@ type BudgetStatusResult struct {
 	// The workspace's newest sequence number.
 	Sequence int64 `json:"sequence"`
 }
+
+// BudgetReportParams is what the provider says of one prompt. With checksum or
+// countedTokens it is learned from, too.
+type BudgetReportParams struct {
+	// An open session of the workspace.
+	Session string `json:"session"`
+	// The model that was called; the session's when absent.
+	Model string `json:"model,omitempty"`
+	// The provider's tokens of the prompt: plain, written to its cache and read
+	// from it.
+	PromptTokens int `json:"promptTokens"`
+	// Of those, the ones that were written to the provider's cache.
+	CacheWriteTokens int `json:"cacheWriteTokens,omitempty"`
+	// Of those, the ones that were read from the provider's cache.
+	CacheReadTokens int `json:"cacheReadTokens,omitempty"`
+	// The provider's tokens of the answer.
+	OutputTokens int `json:"outputTokens,omitempty"`
+	// User whose month it counts for; at most 256 bytes.
+	User string `json:"user,omitempty"`
+	// Of the pack that was sent.
+	Checksum string `json:"checksum,omitempty"`
+	// Tokens that were counted of the prompt, if it was no pack.
+	CountedTokens int `json:"countedTokens,omitempty"`
+	// Idempotency key.
+	Key string `json:"key,omitempty"`
+}
+
+// BudgetReportResult is what has been learned of the model: a prompt has about
+// overhead + factor times counted tokens of the provider's.
+type BudgetReportResult struct {
+	// The model.
+	Model string `json:"model"`
+	// What a counted token is in the provider's.
+	Factor float64 `json:"factor"`
+	// What every prompt has beyond what was counted, in the provider's tokens.
+	Overhead int `json:"overhead"`
+	// The relative error that 95 % of the reports stayed within when they were
+	// predicted from those before; 0.25 until twelve reports came.
+	Band float64 `json:"band"`
+	// Reports that it was learned from, 64 at most.
+	Samples int `json:"samples"`
+	// What prompt and answer cost, in millionths of a US dollar.
+	MicroUSD int64 `json:"microUSD"`
+	// Whether the model's prices are known; others are priced as the default.
+	Priced bool `json:"priced"`
+	// Percent that is left of the binding limit; 100 where none is set.
+	BudgetPercent float64 `json:"budgetPercent"`
+	// The limit of which least is left; absent where none is set.
+	Binding *BudgetUse `json:"binding,omitempty"`
+	// The workspace's newest sequence number.
+	Sequence int64 `json:"sequence"`
+}

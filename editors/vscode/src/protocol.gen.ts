@@ -738,6 +738,63 @@ export interface BudgetStatusResult {
   sequence: integer;
 }
 
+/**
+ * BudgetReportParams is what the provider says of one prompt. With checksum or countedTokens
+ * it is learned from, too.
+ */
+export interface BudgetReportParams {
+  /** An open session of the workspace. */
+  session: string;
+  /** The model that was called; the session's when absent. */
+  model?: string;
+  /** The provider's tokens of the prompt: plain, written to its cache and read from it. */
+  promptTokens: integer;
+  /** Of those, the ones that were written to the provider's cache. */
+  cacheWriteTokens?: integer;
+  /** Of those, the ones that were read from the provider's cache. */
+  cacheReadTokens?: integer;
+  /** The provider's tokens of the answer. */
+  outputTokens?: integer;
+  /** User whose month it counts for; at most 256 bytes. */
+  user?: string;
+  /** Of the pack that was sent. */
+  checksum?: string;
+  /** Tokens that were counted of the prompt, if it was no pack. */
+  countedTokens?: integer;
+  /** Idempotency key. */
+  key?: string;
+}
+
+/**
+ * BudgetReportResult is what has been learned of the model: a prompt has about overhead +
+ * factor times counted tokens of the provider's.
+ */
+export interface BudgetReportResult {
+  /** The model. */
+  model: string;
+  /** What a counted token is in the provider's. */
+  factor: decimal;
+  /** What every prompt has beyond what was counted, in the provider's tokens. */
+  overhead: integer;
+  /**
+   * The relative error that 95 % of the reports stayed within when they were predicted from
+   * those before; 0.25 until twelve reports came.
+   */
+  band: decimal;
+  /** Reports that it was learned from, 64 at most. */
+  samples: integer;
+  /** What prompt and answer cost, in millionths of a US dollar. */
+  microUSD: integer;
+  /** Whether the model's prices are known; others are priced as the default. */
+  priced: boolean;
+  /** Percent that is left of the binding limit; 100 where none is set. */
+  budgetPercent: decimal;
+  /** The limit of which least is left; absent where none is set. */
+  binding?: BudgetUse;
+  /** The workspace's newest sequence number. */
+  sequence: integer;
+}
+
 /** ContextRequestParams carries context requests. */
 export interface ContextRequestParams {
   /** The session. */
@@ -3475,63 +3532,6 @@ export interface Rendering {
    * no such rule) or "none" (nothing is added to a text).
    */
   framing: 'published' | 'unknown' | 'none';
-}
-
-/**
- * BudgetReportParams is what the provider says of one prompt. With checksum or countedTokens
- * it is learned from, too.
- */
-export interface BudgetReportParams {
-  /** An open session of the workspace. */
-  session: string;
-  /** The model that was called; the session's when absent. */
-  model?: string;
-  /** The provider's tokens of the prompt: plain, written to its cache and read from it. */
-  promptTokens: integer;
-  /** Of those, the ones that were written to the provider's cache. */
-  cacheWriteTokens?: integer;
-  /** Of those, the ones that were read from the provider's cache. */
-  cacheReadTokens?: integer;
-  /** The provider's tokens of the answer. */
-  outputTokens?: integer;
-  /** User whose month it counts for; at most 256 bytes. */
-  user?: string;
-  /** Of the pack that was sent. */
-  checksum?: string;
-  /** Tokens that were counted of the prompt, if it was no pack. */
-  countedTokens?: integer;
-  /** Idempotency key. */
-  key?: string;
-}
-
-/**
- * BudgetReportResult is what has been learned of the model: a prompt has about overhead +
- * factor times counted tokens of the provider's.
- */
-export interface BudgetReportResult {
-  /** The model. */
-  model: string;
-  /** What a counted token is in the provider's. */
-  factor: decimal;
-  /** What every prompt has beyond what was counted, in the provider's tokens. */
-  overhead: integer;
-  /**
-   * The relative error that 95 % of the reports stayed within when they were predicted from
-   * those before; 0.25 until twelve reports came.
-   */
-  band: decimal;
-  /** Reports that it was learned from, 64 at most. */
-  samples: integer;
-  /** What prompt and answer cost, in millionths of a US dollar. */
-  microUSD: integer;
-  /** Whether the model's prices are known; others are priced as the default. */
-  priced: boolean;
-  /** Percent that is left of the binding limit; 100 where none is set. */
-  budgetPercent: decimal;
-  /** The limit of which least is left; absent where none is set. */
-  binding?: BudgetUse;
-  /** The workspace's newest sequence number. */
-  sequence: integer;
 }
 
 /** Pack is the assembled context of one model call. */

@@ -483,6 +483,34 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field rule hexapla.TierRule # That rule, of the settings.
 ---@field sequence integer # The workspace's newest sequence number.
 
+---BudgetReportParams is what the provider says of one prompt. With checksum or countedTokens it
+---is learned from, too.
+---@class hexapla.BudgetReportParams
+---@field session string # An open session of the workspace.
+---@field model? string # The model that was called; the session's when absent.
+---@field promptTokens integer # The provider's tokens of the prompt: plain, written to its cache and read from it.
+---@field cacheWriteTokens? integer # Of those, the ones that were written to the provider's cache.
+---@field cacheReadTokens? integer # Of those, the ones that were read from the provider's cache.
+---@field outputTokens? integer # The provider's tokens of the answer.
+---@field user? string # User whose month it counts for; at most 256 bytes.
+---@field checksum? string # Of the pack that was sent.
+---@field countedTokens? integer # Tokens that were counted of the prompt, if it was no pack.
+---@field key? string # Idempotency key.
+
+---BudgetReportResult is what has been learned of the model: a prompt has about overhead + factor
+---times counted tokens of the provider's.
+---@class hexapla.BudgetReportResult
+---@field model string # The model.
+---@field factor number # What a counted token is in the provider's.
+---@field overhead integer # What every prompt has beyond what was counted, in the provider's tokens.
+---@field band number # The relative error that 95 % of the reports stayed within when they were predicted from those before; 0.25 until twelve reports came.
+---@field samples integer # Reports that it was learned from, 64 at most.
+---@field microUSD integer # What prompt and answer cost, in millionths of a US dollar.
+---@field priced boolean # Whether the model's prices are known; others are priced as the default.
+---@field budgetPercent number # Percent that is left of the binding limit; 100 where none is set.
+---@field binding? hexapla.BudgetUse # The limit of which least is left; absent where none is set.
+---@field sequence integer # The workspace's newest sequence number.
+
 ---ContextRequestParams carries context requests.
 ---@class hexapla.ContextRequestParams
 ---@field session string # The session.
@@ -1869,34 +1897,6 @@ error('hexapla._meta.protocol holds types for the Lua language server; it cannot
 ---@field tokens integer # Tokens of all texts in body: the pack's tokens.used. A call counts as its line in the pack.
 ---@field framingTokens integer # Estimate of the tokens that the provider adds for messages and roles; 0 where framing is not "published".
 ---@field framing "published"|"unknown"|"none" # Where framingTokens comes from: "published" (a rule of the provider), "unknown" (there is no such rule) or "none" (nothing is added to a text).
-
----BudgetReportParams is what the provider says of one prompt. With checksum or countedTokens it
----is learned from, too.
----@class hexapla.BudgetReportParams
----@field session string # An open session of the workspace.
----@field model? string # The model that was called; the session's when absent.
----@field promptTokens integer # The provider's tokens of the prompt: plain, written to its cache and read from it.
----@field cacheWriteTokens? integer # Of those, the ones that were written to the provider's cache.
----@field cacheReadTokens? integer # Of those, the ones that were read from the provider's cache.
----@field outputTokens? integer # The provider's tokens of the answer.
----@field user? string # User whose month it counts for; at most 256 bytes.
----@field checksum? string # Of the pack that was sent.
----@field countedTokens? integer # Tokens that were counted of the prompt, if it was no pack.
----@field key? string # Idempotency key.
-
----BudgetReportResult is what has been learned of the model: a prompt has about overhead + factor
----times counted tokens of the provider's.
----@class hexapla.BudgetReportResult
----@field model string # The model.
----@field factor number # What a counted token is in the provider's.
----@field overhead integer # What every prompt has beyond what was counted, in the provider's tokens.
----@field band number # The relative error that 95 % of the reports stayed within when they were predicted from those before; 0.25 until twelve reports came.
----@field samples integer # Reports that it was learned from, 64 at most.
----@field microUSD integer # What prompt and answer cost, in millionths of a US dollar.
----@field priced boolean # Whether the model's prices are known; others are priced as the default.
----@field budgetPercent number # Percent that is left of the binding limit; 100 where none is set.
----@field binding? hexapla.BudgetUse # The limit of which least is left; absent where none is set.
----@field sequence integer # The workspace's newest sequence number.
 
 ---Pack is the assembled context of one model call.
 ---@class hexapla.Pack
