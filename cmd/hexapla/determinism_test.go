@@ -25,6 +25,12 @@ type child struct {
 
 func startChild(t *testing.T, dataDir string) *child {
 	t.Helper()
+	return startWith(t, dataDir, "")
+}
+
+// startWith starts a server for a client with settings, "" for none.
+func startWith(t *testing.T, dataDir, options string) *child {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -36,11 +42,14 @@ func startChild(t *testing.T, dataDir string) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &child{t, client}
-	if _, err := client.Initialize(t.Context(), rpc.InitializeParams{ClientName: "test"}); err != nil {
+	info := rpc.InitializeParams{ClientName: "test"}
+	if options != "" {
+		info.Options = json.RawMessage(options)
+	}
+	if _, err := client.Initialize(t.Context(), info); err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return &child{t, client}
 }
 
 func (c *child) stop() {

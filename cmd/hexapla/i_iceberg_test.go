@@ -5,35 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"hexapla/rpc"
 	"hexapla/rpc/wire"
 )
-
-// startWith starts a server for a client with settings.
-func startWith(t *testing.T, dataDir, options string) *child {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "serve", "--fixed-keys", "--data-dir", dataDir)
-	cmd.Env = append(os.Environ(), asProgram+"=1")
-	cmd.Stderr = os.Stderr
-	client, err := rpc.StartChild(t.Context(), cmd, rpc.ClientOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Initialize(t.Context(), rpc.InitializeParams{ClientName: "test", Options: json.RawMessage(options)}); err != nil {
-		t.Fatal(err)
-	}
-	return &child{t, client}
-}
 
 // workFolder is a workspace's folder with files, and its URI.
 func workFolder(t *testing.T, files map[string]string) (dir, uri string) {
